@@ -1,0 +1,46 @@
+# The two commands of the README: `make demo` and `make test`. Each sets up everything it needs in .venv.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+# The test and demo processes run side by side: one BLAS thread each.
+ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
+
+.PHONY: demo test test-slow lint bench bench-smo bench-defaults clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m slow
+
+lint: $(VENV)/.tools
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint src
+
+bench: bench-smo bench-defaults
+
+bench-smo: $(VENV)/.installed
+	$(BIN)/python benchmarks/bench_smo.py
+
+bench-defaults: $(VENV)/.installed
+	$(BIN)/python benchmarks/bench_defaults.py
+
+clean:
+	rm -rf $(VENV) build
+
+$(VENV)/.tools: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "psvm needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.tools $(SOURCES)
+	$(BIN)/python -m pip install --quiet --no-build-isolation ".[test,bench]"
+	touch $@

@@ -1,0 +1,9 @@
+"""psvm: the Potential Support Vector Machine."""
+
+from importlib.metadata import version
+
+from ._solve import solve
+from .solvers import SMO, Solution, Status
+
+__all__ = ["SMO", "Solution", "Status", "solve"]
+__version__ = version("psvm")

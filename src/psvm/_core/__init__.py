@@ -1,0 +1,1 @@
+"""Compiled inner loops: no validation, no GIL, nothing imported from the rest of the package."""

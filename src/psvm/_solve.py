@@ -1,0 +1,174 @@
+"""The low-level function: a matrix, a target and two parameters in, a `Solution` out."""
+
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
+
+from ._validation import check_number, check_positive_integer
+from .matrix import DataMatrix, Standardized, as_matrix
+from .problem import Problem
+from .solvers import SMO, Solution, Status
+
+
+def solve(
+    K,
+    y,
+    C=np.inf,
+    *,
+    epsilon,
+    solver="auto",
+    tol=1e-4,
+    max_iter=None,
+    max_time=None,
+    warm_start=None,
+    sample_weight=None,
+):
+    """Solve the P-SVM problem of a matrix and a target.
+
+    The columns of K are centred and scaled to unit norm, implicitly: K is never copied. With the
+    standardised matrix K̃ and the centred y the problem is::
+
+        minimise   1/2 ||y - K̃ alpha||^2 + epsilon ||alpha||_1    subject to -C <= alpha_j <= C
+
+    Parameters
+    ----------
+    K : {array-like, sparse matrix, DataMatrix} of shape (L, P)
+        A row is an object, a column a descriptive object. K need not be square, symmetric or
+        positive definite.
+    y : array-like of shape (L,)
+        The target: -1 and +1 for two classes, any numbers for regression.
+    C : float, default=inf
+        Bound of the variables.
+    epsilon : float
+        Correlation threshold; from ``||K̃'y||_inf`` on the solution is 0.
+    solver : {"auto"} or SMO, default="auto"
+        The solver and its options.
+    tol : float, default=1e-4
+        Largest KKT violation relative to epsilon, or to ``||K̃'y||_inf`` if epsilon is 0.
+    max_iter : int, default=None
+        Largest number of iterations.
+    max_time : float, default=None
+        Largest time in seconds.
+    warm_start : array-like of shape (P,) or Solution, default=None
+        Where to start.
+    sample_weight : array-like of shape (L,), default=None
+        Weights of the rows. A weight of 2 is the same as the row twice.
+
+    Returns
+    -------
+    Solution
+        alpha in the units of the standardised matrix, the certificate, and `coef` and `intercept`
+        for ``K_new @ coef + intercept``.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the solver stopped before the tolerance was reached. The solution can be used as a
+        warm start.
+
+    Examples
+    --------
+    >>> import numpy as np, psvm
+    >>> rng = np.random.default_rng(0)
+    >>> K = rng.normal(size=(50, 200))
+    >>> y = 2 * K[:, 3] - K[:, 8]
+    >>> solution = psvm.solve(K, y, epsilon=4.0)
+    >>> solution.support
+    array([3, 8])
+    >>> bool(np.corrcoef(K @ solution.coef + solution.intercept, y)[0, 1] > 0.98)
+    True
+    """
+    check_number("C", C, above=0, infinite=True)
+    check_number("epsilon", epsilon, least=0)
+    solver = make_solver(solver, tol=tol, max_iter=max_iter, max_time=max_time)
+    matrix = _check_matrix(K)
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if y.ndim != 1:
+        raise ValueError(f"y must be one-dimensional, got an array of shape {y.shape}.")
+    L, P = matrix.shape
+    if L != len(y):
+        raise ValueError(f"K has {L} rows but y has {len(y)} entries; they must agree.")
+    weights = check_weights(sample_weight, L)
+    problem = Problem.create(Standardized(matrix, weights), y, C, epsilon)
+    solution = solver.minimise(problem, start=_check_start(warm_start, P))
+    warn_if_not_optimal(solution)
+    return solution
+
+
+def make_solver(solver, *, tol, max_iter=None, max_time=None):
+    """The solver object of the `solver` parameter, its open limits filled in."""
+    check_number("tol", tol, above=0)
+    if max_iter is not None:
+        check_positive_integer("max_iter", max_iter)
+    if max_time is not None:
+        check_number("max_time", max_time, above=0)
+    if isinstance(solver, str) and solver == "auto":
+        solver = SMO()
+    if not isinstance(solver, SMO):
+        raise ValueError(f"solver must be 'auto' or an instance of psvm.SMO, got {solver!r}.")
+    return solver.with_defaults(tol=tol, max_iter=max_iter, max_time=max_time)
+
+
+def warn_if_not_optimal(solution):
+    """Say how far an unfinished solution is from the optimum and what to change."""
+    remedy = {
+        Status.MAX_ITER: "Increase max_iter, or increase tol or epsilon.",
+        Status.MAX_TIME: "Increase max_time, or increase tol or epsilon.",
+        Status.STALLED: "Double precision allows no better; increase tol or epsilon.",
+    }.get(solution.status)
+    if remedy is not None:
+        warnings.warn(
+            f"The solver stopped ({solution.status.value}) after {solution.n_iter} iterations "
+            f"with a KKT violation of {solution.kkt_violation:.3g} at epsilon = "
+            f"{solution.epsilon:.3g} and a duality gap of {solution.gap:.3g} at an objective of "
+            f"{solution.objective:.6g}. {remedy} The solution can be used as a warm start.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def check_weights(sample_weight, L):
+    """Weights as a float64 array, or None."""
+    if sample_weight is None:
+        return None
+    weights = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (L,):
+        raise ValueError(
+            f"sample_weight must have one entry for each of the {L} rows, got an array of shape "
+            f"{weights.shape}."
+        )
+    if (weights < 0).any():
+        raise ValueError("sample_weight must not be negative.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
+    return weights
+
+
+def _check_matrix(K):
+    if isinstance(K, DataMatrix):
+        return K
+    if not (isinstance(K, np.ndarray) or sp.issparse(K)) or K.dtype.kind not in "fiu":
+        K = check_array(K, accept_sparse=("csr", "csc"), dtype="numeric", input_name="K")
+    else:
+        check_array(
+            K, accept_sparse=True, dtype=None, copy=False, input_name="K", accept_large_sparse=True
+        )
+    return as_matrix(K)
+
+
+def _check_start(warm_start, P):
+    if warm_start is None:
+        return None
+    alpha = warm_start.alpha if isinstance(warm_start, Solution) else warm_start
+    alpha = check_array(alpha, ensure_2d=False, dtype=np.float64, input_name="warm_start")
+    if alpha.shape != (P,):
+        raise ValueError(
+            f"warm_start must have one entry for each of the {P} columns, got an array of shape "
+            f"{alpha.shape}."
+        )
+    return alpha

@@ -1,0 +1,34 @@
+"""Checks of parameters that name what is wrong and what to do."""
+
+import numbers
+
+import numpy as np
+
+
+def check_number(name, value, *, above=None, least=None, infinite=False):
+    """Check that a parameter is a real number, greater than `above` or at least `least`."""
+    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    bound = f" > {above}" if above is not None else f" >= {least}" if least is not None else ""
+    ok = (
+        number
+        and not np.isnan(value)
+        and (infinite or np.isfinite(value))
+        and (above is None or value > above)
+        and (least is None or value >= least)
+    )
+    if not ok:
+        finite = "" if infinite else "finite "
+        raise ValueError(f"{name} must be a {finite}number{bound}, got {value!r}.")
+
+
+def check_positive_integer(name, value):
+    """Check that a parameter is an integer of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} must be an integer >= 1, got {value!r}.")
+
+
+def check_choice(name, value, choices):
+    """Check that a parameter is one of a few strings."""
+    if not (isinstance(value, str) and value in choices):
+        options = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name} must be one of {options}, got {value!r}.")

@@ -1,0 +1,38 @@
+"""The data matrix: one protocol, several storages, one place that chooses among them."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._base import DataMatrix
+from ._dense import DenseMatrix
+from ._kernel import KernelMatrix
+from ._sparse import SparseMatrix
+from ._standardized import Standardized
+
+__all__ = [
+    "DataMatrix",
+    "DenseMatrix",
+    "KernelMatrix",
+    "SparseMatrix",
+    "Standardized",
+    "as_matrix",
+]
+
+
+def as_matrix(K):
+    """Wrap K as a `DataMatrix`; the only place where the storage of K is looked at.
+
+    Parameters
+    ----------
+    K : ndarray, scipy.sparse matrix or array, or DataMatrix
+        The data matrix.
+
+    Returns
+    -------
+    DataMatrix
+    """
+    if isinstance(K, DataMatrix):
+        return K
+    if sp.issparse(K):
+        return SparseMatrix(K if K.format in ("csr", "csc") else K.tocsr())
+    return DenseMatrix(np.asanyarray(K))

@@ -1,0 +1,52 @@
+"""The data matrix K as the solvers see it: products and blocks of columns, never single elements."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+BLOCK_BYTES = 8 * 2**20
+"""Size of a temporary dense block: small beside K, large enough for BLAS to run at full speed."""
+
+
+def block_slices(n, item_bytes, minimum=16):
+    """Slices that cut ``range(n)`` into blocks of about `BLOCK_BYTES`."""
+    step = max(minimum, BLOCK_BYTES // max(item_bytes, 1))
+    return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+class DataMatrix(ABC):
+    """A real matrix K with L rows (objects) and P columns (descriptive objects).
+
+    A backend gives the shape, the products ``K a`` and ``K'v`` and dense blocks of columns, all in
+    double precision; whatever else is needed is derived from these.
+    """
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def matvec(self, a):
+        """``K @ a`` for a vector or a block of vectors with P rows."""
+
+    @abstractmethod
+    def rmatvec(self, v):
+        """``K.T @ v`` for a vector or a block of vectors with L rows."""
+
+    @abstractmethod
+    def columns(self, index):
+        """``K[:, index]`` as a new dense float64 array; `index` is a slice or an integer array."""
+
+    def column_statistics(self, weights):
+        """Weighted means, centred norms and plain norms of all columns.
+
+        With ``w = weights``: ``m = w'K / sum(w)``, ``s = sqrt(w'(K - m)^2)`` and ``sqrt(w'K^2)``.
+        The centred norm is computed from centred values, so that a large mean costs no digits.
+        """
+        L, P = self.shape
+        means, norms, sizes = np.empty(P), np.empty(P), np.empty(P)
+        for block in block_slices(P, 8 * L):
+            K_b = self.columns(block)
+            means[block] = weights @ K_b / weights.sum()
+            sizes[block] = np.sqrt(weights @ np.square(K_b))
+            K_b -= means[block]
+            norms[block] = np.sqrt(weights @ np.square(K_b))
+        return means, norms, sizes

@@ -1,0 +1,74 @@
+"""Centring, scaling and weighting as a wrapper over any data matrix."""
+
+import numpy as np
+
+CONSTANT = 1e-12
+"""A column whose centred norm is at most this share of its norm has no variance."""
+
+
+class Standardized:
+    """The standardised matrix of SPEC section 2, without a copy of K.
+
+    With row weights w (all 1 by default), ``m = w'K / sum(w)`` and ``s_j`` the centred norm::
+
+        K̃ = diag(sqrt(w)) (K - 1 m') diag(1 / s)
+
+    so that the columns of K̃ have norm one and are orthogonal to ``sqrt(w)``. A column without
+    variance becomes zero: it is never divided by.
+
+    Attributes
+    ----------
+    means, norms : ndarray of shape (P,)
+        Column means and centred norms. The norm of a column without variance is 0.
+    """
+
+    def __init__(self, matrix, weights=None):
+        self.matrix = matrix
+        self.shape = L, _ = matrix.shape
+        self.weights = np.ones(L) if weights is None else weights
+        self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+        self.norms[self.norms <= CONSTANT * sizes] = 0.0
+        self._root = np.sqrt(self.weights)
+        self._inverse = np.divide(
+            1.0, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0
+        )
+
+    def target(self, y):
+        """The centred and weighted target, ``sqrt(w) (y - mean)``."""
+        return self._root * (y - self.mean(y))
+
+    def mean(self, y):
+        """The weighted mean of y."""
+        return float(self.weights @ y / self.weights.sum())
+
+    def matvec(self, a):
+        """``K̃ @ a``."""
+        scaled = self._inverse * a
+        return self._root * (self.matrix.matvec(scaled) - self.means @ scaled)
+
+    def rmatvec(self, v):
+        """``K̃.T @ v`` for a vector or a block of vectors."""
+        weighted = (self._root * v.T).T
+        product = self.matrix.rmatvec(weighted) - np.multiply.outer(
+            self.means, weighted.sum(axis=0)
+        )
+        return (self._inverse * product.T).T
+
+    def columns(self, index):
+        """``K̃[:, index]`` as a dense array."""
+        K_b = self.matrix.columns(index)
+        K_b -= self.means[index]
+        K_b *= self._inverse[index]
+        K_b *= self._root[:, None]
+        return K_b
+
+    def gram_columns(self, index):
+        """``Q[:, index]`` of ``Q = K̃'K̃``, with an exact unit diagonal."""
+        Q_b = self.rmatvec(self.columns(index))
+        Q_b[index, np.arange(len(index))] = self.norms[index] > 0
+        return Q_b
+
+    def coef(self, alpha):
+        """Coefficients of the raw columns: ``K̃ a`` without weights is ``K @ coef + shift``."""
+        scaled = self._inverse * alpha
+        return scaled, -float(self.means @ scaled)

@@ -1,0 +1,96 @@
+"""The P-SVM problem (SPEC section 3): what is minimised, and how an answer is checked.
+
+With the standardised matrix K̃, the centred target y, ``l = K̃'y`` and ``Q = K̃'K̃``::
+
+    minimise   D(alpha) = 1/2 alpha'Q alpha - l'alpha + epsilon ||alpha||_1
+    subject to -C <= alpha_j <= C
+
+Everything here is a function of alpha, the residual ``r = y - K̃ alpha`` and the gradient of the
+smooth part ``F = Q alpha - l = -K̃'r``.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .matrix import Standardized
+
+PRECISION = 1e-12
+"""Violations below this share of ``||K̃'y||_inf`` cannot be certified in double precision."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """One P-SVM problem: the standardised matrix, the centred target and the two parameters."""
+
+    K: Standardized
+    y: np.ndarray
+    l: np.ndarray
+    b: float
+    C: float
+    epsilon: float
+
+    @classmethod
+    def create(cls, K, y, C, epsilon):
+        """State the problem of the standardised matrix K and the raw target y."""
+        target = K.target(y)
+        return cls(K, target, K.rmatvec(target), K.mean(y), float(C), float(epsilon))
+
+    def with_parameters(self, *, C=None, epsilon=None):
+        """State the same data with other parameters."""
+        C = self.C if C is None else float(C)
+        epsilon = self.epsilon if epsilon is None else float(epsilon)
+        return replace(self, C=C, epsilon=epsilon)
+
+    @property
+    def epsilon_max(self):
+        """``||K̃'y||_inf``, from which on alpha = 0 is the solution."""
+        return float(np.abs(self.l).max(initial=0.0))
+
+    def threshold(self, tol):
+        """The violation that `tol` allows: relative to epsilon, or to epsilon_max if that is 0."""
+        scale = self.epsilon if self.epsilon > 0 else self.epsilon_max
+        return max(tol * scale, PRECISION * self.epsilon_max)
+
+    def residual(self, alpha):
+        """``r = y - K̃ alpha``."""
+        return self.y - self.K.matvec(alpha)
+
+    def gradient(self, r):
+        """``F = -K̃'r``, the gradient of the smooth part."""
+        return -self.K.rmatvec(r)
+
+
+def objective(alpha, F, l, epsilon):
+    """``D(alpha)``, with ``alpha'Q alpha = alpha'(F + l)``."""
+    return float(0.5 * alpha @ (F - l) + epsilon * np.abs(alpha).sum())
+
+
+def kkt_violation(alpha, F, C, epsilon):
+    """Violation of the KKT conditions per variable (`001` eq. 25); at an optimum none is positive."""
+    d = np.abs(F) - epsilon  # alpha = 0
+    s = np.sign(alpha)
+    g = s * F + epsilon  # slope of D towards larger |alpha|
+    d = np.where(s != 0, np.abs(g), d)
+    return np.where(np.abs(alpha) >= C, g, d)
+
+
+def duality_gap(alpha, F, r, y, C, epsilon):
+    """An upper bound of ``D(alpha) - min D``.
+
+    For finite C the primal is evaluated at ``u = K̃ alpha``. For C = inf the problem is a Lasso,
+    and the dual point is the residual scaled into ``||K̃'theta||_inf <= epsilon``. With C = inf
+    and epsilon = 0 zero is the only scaled residual in that set; the bound then does not tend to
+    zero, and only the KKT violation tells how good alpha is.
+    """
+    penalty = epsilon * np.abs(alpha).sum()
+    if np.isfinite(C):
+        slack = np.maximum(np.abs(F) - epsilon, 0.0).sum()
+        return max(float(alpha @ F + penalty + C * slack), 0.0)
+    rr, ry = r @ r, r @ y
+    largest = np.abs(F).max(initial=0.0)
+    scale = ry / rr if rr > 0 else 0.0  # maximises the dual along the ray of r
+    if largest > 0:
+        scale = np.clip(scale, -epsilon / largest, epsilon / largest)
+    dual = scale * ry - 0.5 * scale**2 * rr
+    return max(float(0.5 * rr + penalty - dual), 0.0)

@@ -1,0 +1,248 @@
+"""The SMO of the papers: its options and its outer loop (SPEC section 4)."""
+
+import enum
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .._core import _smo as _compiled
+from .._validation import check_number, check_positive_integer
+from ..problem import duality_gap, kkt_violation, objective
+from ._solution import Solution, Status
+
+ANNEAL_START, ANNEAL_FACTOR, ANNEAL_TOL = 0.1, 0.9, 4.0
+CHUNK = 2_000_000
+"""Variables looked at in one uninterrupted run of the core: a few hundredths of a second."""
+SMALL = 1024
+"""Up to this many columns Q is formed at once: one matrix product costs less than many."""
+
+
+class Event(enum.IntEnum):
+    """Why the core returned."""
+
+    CONVERGED = 0
+    NEED_COLUMN = 1
+    MAX_STEPS = 2
+    STALLED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class SMO:
+    """Options of the papers' Sequential Minimal Optimization.
+
+    The eight variants of the papers are the combinations of `pair`, `block` and `anneal`.
+
+    Parameters
+    ----------
+    pair : bool, default=True
+        Optimise two variables per step ("dual SMO") instead of one ("single SMO").
+    block : bool, default=True
+        From time to time solve for all recently changed variables at once.
+    anneal : bool, default=True
+        Approach the target epsilon from above. A warm start skips this.
+    tol : float, default=None
+        Largest KKT violation relative to epsilon (to ``||K̃'y||_inf`` if epsilon is 0). None takes
+        the `tol` of the caller.
+    max_iter : int, default=None
+        Largest number of steps. None takes the limit of the caller, if it has one.
+    max_time : float, default=None
+        Largest time in seconds. None takes the limit of the caller, if it has one.
+
+    Examples
+    --------
+    >>> import numpy as np, psvm
+    >>> rng = np.random.default_rng(0)
+    >>> K = rng.normal(size=(30, 10))
+    >>> single = psvm.SMO(pair=False, anneal=False)
+    >>> psvm.solve(K, K[:, 0] + K[:, 1], epsilon=0.5, solver=single).status
+    <Status.OPTIMAL: 'optimal'>
+    """
+
+    pair: bool = True
+    block: bool = True
+    anneal: bool = True
+    tol: float | None = None
+    max_iter: int | None = None
+    max_time: float | None = None
+
+    def __post_init__(self):
+        for name in ("pair", "block", "anneal"):
+            if not isinstance(getattr(self, name), (bool, np.bool_)):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        if self.tol is not None:
+            check_number("tol", self.tol, above=0)
+        if self.max_iter is not None:
+            check_positive_integer("max_iter", self.max_iter)
+        if self.max_time is not None:
+            check_number("max_time", self.max_time, above=0)
+
+    def with_defaults(self, *, tol, max_iter=None, max_time=None):
+        """Fill in what was left open with the limits of the caller."""
+        return replace(
+            self,
+            tol=tol if self.tol is None else self.tol,
+            max_iter=max_iter if self.max_iter is None else self.max_iter,
+            max_time=max_time if self.max_time is None else self.max_time,
+        )
+
+    def minimise(self, problem, *, start=None, columns=None, core=_compiled.Core):
+        """Solve a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+        start : ndarray of shape (P,), default=None
+            Warm start; clipped into the box.
+        columns : GramColumns, default=None
+            Columns of Q that are already known, shared between solves of the same data.
+        core : type, default=the compiled one
+            The inner loop.
+
+        Returns
+        -------
+        Solution
+        """
+        run = _Run(self, problem, start, columns or GramColumns(problem.K), core)
+        return run.solve()
+
+
+class GramColumns:
+    """The columns of ``Q = K̃'K̃`` that a solver asked for.
+
+    Attributes
+    ----------
+    kept : dict of int to ndarray
+        The columns.
+    address : ndarray of shape (P,)
+        Their addresses for the compiled core, 0 for a column that is not there.
+    """
+
+    def __init__(self, K):
+        self.K = K
+        self.kept = {}
+        self.address = np.zeros(K.shape[1], dtype=np.uintp)
+        self._all = None
+
+    def fetch(self, j):
+        """Evaluate column j."""
+        P = self.K.shape[1]
+        if P <= SMALL:
+            if self._all is None:
+                self._all = np.ascontiguousarray(self.K.gram_columns(np.arange(P)).T)
+            column = self._all[j]
+        else:
+            column = np.ascontiguousarray(self.K.gram_columns(np.array([j]))[:, 0])
+        self.kept[j] = column
+        self.address[j] = column.ctypes.data
+
+
+class _Run:
+    """One solve: the loop around the core."""
+
+    def __init__(self, options, problem, start, columns, core):
+        self.began = time.perf_counter()
+        self.options, self.problem, self.columns = options, problem, columns
+        P = problem.K.shape[1]
+        self.alpha = np.zeros(P)
+        self.F = -problem.l
+        self.epsilon = problem.epsilon
+        if start is not None:
+            self.alpha[:] = np.clip(start, -problem.C, problem.C)
+            self.alpha[problem.K.norms == 0] = 0.0
+            self.F = self.certify()[1]
+        elif options.anneal:
+            self.epsilon = max(problem.epsilon, ANNEAL_START * problem.epsilon_max)
+        self.core = core(self.alpha, self.F, columns, problem.C, options.pair, options.block)
+        self.known = len(columns.kept)
+        self.last_objective = np.inf
+
+    def solve(self):
+        status = self.iterate()
+        while status is None:
+            # The core met the tolerance, or could not go on, with an F of accumulated updates.
+            r, F = self.certify()
+            worst = kkt_violation(self.alpha, F, self.problem.C, self.epsilon).max(initial=0.0)
+            stalled = np.array_equal(F, self.F) or not self.progress(F)
+            self.F[:] = F
+            if worst <= self.problem.threshold(self.options.tol):
+                status = Status.OPTIMAL
+            else:
+                status = Status.STALLED if stalled else self.iterate()
+        return self.solution(status)
+
+    def iterate(self):
+        """Run the core; None when it has converged or stalled at the final epsilon."""
+        while True:
+            annealing = self.epsilon > self.problem.epsilon
+            tol = self.options.tol * (ANNEAL_TOL if annealing else 1.0)
+            event = Event(self.core.run(self.epsilon, self.problem.threshold(tol), self.steps()))
+            if event is Event.NEED_COLUMN:
+                self.columns.fetch(self.core.needed)
+            elif event is Event.MAX_STEPS and self.progress(self.F):
+                pass
+            elif annealing:
+                self.anneal()
+            else:
+                return None
+            limit = self.limit()
+            if limit is not None:
+                return limit
+
+    def steps(self):
+        """Steps until the next look at the clock and at signals."""
+        steps = max(1, CHUNK // len(self.alpha))
+        if self.options.max_iter is not None:
+            steps = min(steps, self.options.max_iter - self.core.n_iter)
+        return steps
+
+    def limit(self):
+        options = self.options
+        if options.max_iter is not None and self.core.n_iter >= options.max_iter:
+            return Status.MAX_ITER
+        if options.max_time is not None and time.perf_counter() - self.began >= options.max_time:
+            return Status.MAX_TIME
+        return None
+
+    def progress(self, F):
+        """Whether the objective has decreased measurably since the last call."""
+        value = objective(self.alpha, F, self.problem.l, self.epsilon)
+        better = value < self.last_objective - 1e-15 * abs(value)
+        self.last_objective = value
+        return better
+
+    def anneal(self):
+        problem, epsilon = self.problem, ANNEAL_FACTOR * self.epsilon
+        # A target of 0 is never reached by factors: below the tolerance epsilon has no effect.
+        if problem.epsilon == 0 and epsilon < problem.threshold(self.options.tol):
+            epsilon = 0.0
+        self.epsilon = max(problem.epsilon, epsilon)
+        self.last_objective = np.inf
+
+    def certify(self):
+        """Residual and gradient, recomputed from alpha."""
+        r = self.problem.residual(self.alpha)
+        return r, self.problem.gradient(r)
+
+    def solution(self, status):
+        problem, alpha = self.problem, self.alpha
+        r, F = self.certify()
+        coef, shift = problem.K.coef(alpha)
+        return Solution(
+            alpha=alpha,
+            F=F,
+            objective=objective(alpha, F, problem.l, problem.epsilon),
+            gap=duality_gap(alpha, F, r, problem.y, problem.C, problem.epsilon),
+            kkt_violation=float(
+                kkt_violation(alpha, F, problem.C, problem.epsilon).max(initial=0.0)
+            ),
+            status=status,
+            n_iter=self.core.n_iter,
+            n_q_columns=len(self.columns.kept) - self.known,
+            n_blocks=self.core.n_blocks,
+            time=time.perf_counter() - self.began,
+            C=problem.C,
+            epsilon=problem.epsilon,
+            coef=coef,
+            intercept=problem.b + shift,
+        )

@@ -1,0 +1,101 @@
+"""What every solver returns."""
+
+import enum
+from dataclasses import dataclass
+
+import numpy as np
+
+
+class Status(enum.Enum):
+    """How a solve ended.
+
+    Examples
+    --------
+    >>> import numpy as np, psvm
+    >>> rng = np.random.default_rng(0)
+    >>> K = rng.normal(size=(20, 5))
+    >>> psvm.solve(K, K[:, 0], epsilon=0.1).status
+    <Status.OPTIMAL: 'optimal'>
+    """
+
+    OPTIMAL = "optimal"
+    """The KKT violation, recomputed from alpha, is within the tolerance."""
+    MAX_ITER = "max_iter"
+    """Stopped by `max_iter`."""
+    MAX_TIME = "max_time"
+    """Stopped by `max_time`."""
+    STALLED = "stalled"
+    """No step decreases the objective in double precision, though the tolerance is not reached."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Answer of a solver, with its certificate recomputed from alpha.
+
+    Attributes
+    ----------
+    alpha : ndarray of shape (P,)
+        The dual variables, in the units of the standardised matrix.
+    F : ndarray of shape (P,)
+        Gradient ``K̃'(K̃ alpha - y)``.
+    objective : float
+        Value of the dual objective.
+    gap : float
+        Duality gap: the objective is at most this far above the optimum.
+    kkt_violation : float
+        Largest violation of the KKT conditions, an absolute number.
+    status : Status
+        How the solve ended.
+    n_iter : int
+        Iterations.
+    n_q_columns : int
+        Columns of ``Q = K̃'K̃`` that the solver asked for.
+    n_blocks : int
+        Successful block updates.
+    time : float
+        Wall-clock seconds.
+    C, epsilon : float
+        Parameters of the problem that was solved.
+    coef : ndarray of shape (P,)
+        Coefficients of the raw columns of K.
+    intercept : float
+        Constant of the predictor ``K @ coef + intercept``.
+
+    Examples
+    --------
+    >>> import numpy as np, psvm
+    >>> rng = np.random.default_rng(0)
+    >>> K = rng.normal(size=(20, 5))
+    >>> solution = psvm.solve(K, 3 * K[:, 0], epsilon=0.5)
+    >>> solution.support
+    array([0])
+    >>> solution.gap < 1e-3
+    True
+    """
+
+    alpha: np.ndarray
+    F: np.ndarray
+    objective: float
+    gap: float
+    kkt_violation: float
+    status: Status
+    n_iter: int
+    n_q_columns: int
+    n_blocks: int
+    time: float
+    C: float
+    epsilon: float
+    coef: np.ndarray
+    intercept: float
+
+    @property
+    def support(self):
+        """Indices of the non-zero variables."""
+        return np.flatnonzero(self.alpha)
+
+    def __repr__(self):
+        return (
+            f"Solution({self.status.value}, support={len(self.support)} of {len(self.alpha)}, "
+            f"objective={self.objective:.6g}, gap={self.gap:.2g}, "
+            f"kkt_violation={self.kkt_violation:.2g}, n_iter={self.n_iter}, time={self.time:.3g})"
+        )
