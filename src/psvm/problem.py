@@ -67,7 +67,7 @@ def objective(alpha, F, l, epsilon):
 
 
 def kkt_violation(alpha, F, C, epsilon):
-    """Violation of the KKT conditions per variable (`001` eq. 25); at an optimum none is positive."""
+    """Violation of the KKT conditions per variable (`001` eq. 25), at most 0 at an optimum."""
     d = np.abs(F) - epsilon  # alpha = 0
     s = np.sign(alpha)
     g = s * F + epsilon  # slope of D towards larger |alpha|

@@ -1,4 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
+# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: cdivision=True, initializedcheck=False
 """The inner loop of the papers' SMO (`001` section 3 and its appendices).
 
     minimise   1/2 alpha'Q alpha - l'alpha + epsilon ||alpha||_1    subject to |alpha_j| <= C
@@ -8,7 +9,7 @@ address of the P doubles of column j of Q, and nothing is checked. ``psvm.solver
 the same loop in NumPy.
 """
 
-from libc.math cimport fabs, INFINITY
+from libc.math cimport fabs
 from libc.stdint cimport uintptr_t
 from scipy.linalg.cython_lapack cimport dposv
 

@@ -1,4 +1,4 @@
-"""The data matrix K as the solvers see it: products and blocks of columns, never single elements."""
+"""The data matrix K as the solvers see it: products and blocks of columns, no single elements."""
 
 from abc import ABC, abstractmethod
 

@@ -161,7 +161,7 @@ class _Run:
         status = self.iterate()
         while status is None:
             # The core met the tolerance, or could not go on, with an F of accumulated updates.
-            r, F = self.certify()
+            _, F = self.certify()
             worst = kkt_violation(self.alpha, F, self.problem.C, self.epsilon).max(initial=0.0)
             stalled = np.array_equal(F, self.F) or not self.progress(F)
             self.F[:] = F

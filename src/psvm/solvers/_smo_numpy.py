@@ -1,4 +1,4 @@
-"""The loop of ``psvm._core._smo`` in plain NumPy: the readable twin that the compiled one must match.
+"""The loop of ``psvm._core._smo`` in plain NumPy: the twin that the compiled one must match.
 
 The names, the order of the candidates and the ties are the same, so that the two can be compared
 step by step.
