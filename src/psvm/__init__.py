@@ -3,7 +3,8 @@
 from importlib.metadata import version
 
 from ._solve import solve
+from .estimators import PSVC, PSVR
 from .solvers import SMO, Solution, Status
 
-__all__ = ["SMO", "Solution", "Status", "solve"]
+__all__ = ["PSVC", "PSVR", "SMO", "Solution", "Status", "solve"]
 __version__ = version("psvm")

@@ -14,28 +14,43 @@ class Standardized:
         K̃ = diag(sqrt(w)) (K - 1 m') diag(1 / s)
 
     so that the columns of K̃ have norm one and are orthogonal to ``sqrt(w)``. A column without
-    variance becomes zero: it is never divided by.
+    variance becomes zero: it is never divided by. Rows are left out by a weight of 0 and columns
+    by `usable`, so that all folds of a cross-validation share one K.
+
+    Parameters
+    ----------
+    matrix : DataMatrix
+        K.
+    weights : ndarray of shape (L,), default=None
+        Non-negative weights of the rows.
+    usable : boolean ndarray of shape (P,), default=None
+        False for a column that takes no part; it becomes zero as well.
 
     Attributes
     ----------
     means, norms : ndarray of shape (P,)
-        Column means and centred norms. The norm of a column without variance is 0.
+        Column means and centred norms. The norm of a column that is zero in K̃ is 0.
     """
 
-    def __init__(self, matrix, weights=None):
+    def __init__(self, matrix, weights=None, usable=None):
         self.matrix = matrix
         self.shape = L, _ = matrix.shape
         self.weights = np.ones(L) if weights is None else weights
         self.means, self.norms, sizes = matrix.column_statistics(self.weights)
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
+        if usable is not None:
+            self.norms[~usable] = 0.0
         self._root = np.sqrt(self.weights)
         self._inverse = np.divide(
             1.0, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0
         )
 
     def target(self, y):
-        """The centred and weighted target, ``sqrt(w) (y - mean)``."""
-        return self._root * (y - self.mean(y))
+        """The centred and weighted target, ``sqrt(w) (y - mean)``; exactly 0 for a constant y."""
+        centred = self._root * (y - self.mean(y))
+        if np.linalg.norm(centred) <= CONSTANT * np.linalg.norm(self._root * y):
+            return np.zeros_like(centred)
+        return centred
 
     def mean(self, y):
         """The weighted mean of y."""

@@ -1,0 +1,71 @@
+"""Parameters and attributes that the estimators share, written once."""
+
+PARAMETERS = """C : float, default=inf
+        Bound of the variables, ``-C <= alpha_j <= C``, in the units of columns of norm one.
+    epsilon : "auto", "aicc" or float, default="auto"
+        Correlation threshold in the units of columns of norm one: the larger it is, the fewer
+        support objects. "auto" chooses it by five-fold cross-validation of the squared error
+        along a path; the folds depend on the content of the rows only, and equal rows share a
+        fold. "aicc" minimises the corrected Akaike criterion along one path, which costs a fifth.
+    kernel : {"rbf", "linear", "poly", "plummer", "sine", "precomputed", "dyadic"} or callable, \
+default="rbf"
+        The kernel of vectors, or a callable ``kernel(X, Z)`` that returns the matrix of all
+        values. "precomputed": X is a square matrix of relations among the training objects,
+        symmetric or not, definite or not; `predict` takes test x training objects. "dyadic": X
+        is any matrix, its columns are fixed descriptive objects.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf" and "poly". "scale" is ``1 / (n_features * X.var())``, "auto" is
+        ``1 / n_features``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant of "poly".
+    theta : float, default=1.0
+        Frequency of "sine", ``sin(theta ||x - z||)``.
+    rho, zeta : float, default=1.0
+        Offset and exponent of "plummer", ``(||x - z|| + rho)^(-zeta)``.
+    row_objects : array-like of shape (P, n_features), default=None
+        The descriptive vectors z_j. None means the (distinct) training vectors.
+    tol : float, default=1e-4
+        Largest KKT violation relative to epsilon (to the largest ``|K̃'y|`` if epsilon is 0).
+    max_iter : int, default=None
+        Largest number of iterations of one solve.
+    max_time : float, default=None
+        Largest time of the fit in seconds.
+    solver : "auto" or SMO, default="auto"
+        The solver. Limits set in an `SMO` object have precedence over those of the estimator.
+    cache_size : float, default=1000
+        Memory for kernel values in MB; what does not fit is evaluated again in each pass.
+    warm_start : bool, default=False
+        Start from the previous solution, which must have the same number of variables.
+    verbose : bool, default=False
+        Print a line about the solution."""
+
+ATTRIBUTES = """alpha_ : ndarray of shape (P,)
+        The dual variables; one per training object, row object or column. A training vector that
+        stands there twice has its variable at the first place.
+    support_ : ndarray of shape (n_support_,)
+        Indices of the support objects, those with ``alpha_ != 0``.
+    support_objects_ : ndarray
+        The support objects: vectors; or names (of a DataFrame) or else indices of columns with
+        ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
+    n_support_ : int
+        Number of support objects.
+    intercept_ : float
+        The constant b, the (weighted) mean of the target.
+    column_means_, column_norms_ : ndarray of shape (P,)
+        Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
+    epsilon_ : float
+        The value of epsilon that was used.
+    dual_gap_ : float
+        Duality gap; the objective is at most this far above its minimum.
+    kkt_violation_ : float
+        Largest violation of the KKT conditions.
+    solution_ : Solution
+        Everything the solver has to say.
+    n_iter_ : int
+        Iterations of the final solve.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has only string names."""

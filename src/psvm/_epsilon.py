@@ -1,0 +1,168 @@
+"""The choice of epsilon along a path of warm-started solutions."""
+
+import hashlib
+import time
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from .matrix import Standardized
+from .problem import Problem
+from .solvers import GramColumns
+
+PER_DECADE = 10
+"""Grid points of epsilon / epsilon_max in a factor of ten."""
+DECADES = 5
+"""Length of the grid."""
+N_FOLDS = 5
+PATIENCE = 8
+"""The path ends when the criterion has not improved for so many points,"""
+DENSEST = 0.7
+"""or when the share of support objects among the training objects exceeds this."""
+PATH_TOL = 0.05
+"""Tolerance on the path, that of the papers: errors of prediction need no more."""
+FALLBACK = 0.1
+"""epsilon / epsilon_max where there are too few distinct rows to choose it."""
+
+
+def choose_epsilon(rule, matrix, y, *, weights, usable, digests, own_columns, C, solver):
+    """Choose epsilon for the P-SVM of a matrix.
+
+    Parameters
+    ----------
+    rule : {"auto", "aicc"}
+        Cross-validated squared error, or the corrected Akaike criterion.
+    matrix : DataMatrix of shape (L, P)
+    y : ndarray of shape (L,)
+    weights : ndarray of shape (L,)
+    usable : boolean ndarray of shape (P,)
+        The columns that take part.
+    digests : list of bytes
+        One per row, equal for equal rows (`row_digests`).
+    own_columns : bool
+        Whether column j describes by row j, so that it has to leave a fold together with it.
+    C : float
+    solver : SMO
+
+    Returns
+    -------
+    float
+    """
+    full = _Path(matrix, y, weights, usable, C, solver)
+    epsilon_max = full.problem.epsilon_max
+    folds = assign_folds(digests, y, weights)
+    if folds.max() < 2:
+        return FALLBACK * epsilon_max
+    if rule == "aicc":
+        paths, criterion = [full], _aicc
+    else:
+        paths, criterion = [], _held_out_error
+        for fold in range(folds.max() + 1):
+            out = folds == fold
+            keep = usable & ~out if own_columns else usable
+            path = _Path(matrix, y, np.where(out, 0.0, weights), keep, C, solver)
+            path.held_out, path.held_out_weights = out, weights[out]
+            paths.append(path)
+    return _follow(paths, criterion, epsilon_max, weights.sum(), solver)
+
+
+def _follow(paths, criterion, epsilon_max, total, solver):
+    """Lower epsilon on all paths together; the epsilon with the smallest criterion."""
+    best, chosen, waited = np.inf, epsilon_max, 0
+    deadline = np.inf if solver.max_time is None else time.perf_counter() + solver.max_time
+    for step in range(PER_DECADE * DECADES + 1):
+        epsilon = epsilon_max * 10 ** (-step / PER_DECADE)
+        for path in paths:
+            # K̃'y and alpha grow like the root of the sample size, and epsilon and C with them.
+            path.advance(epsilon, np.sqrt(path.total / total))
+        value = sum(criterion(path) for path in paths)
+        if value < best:
+            best, chosen, waited = value, epsilon, 0
+        else:
+            waited += 1
+        dense = max(path.density for path in paths) > DENSEST
+        if waited >= PATIENCE or dense or time.perf_counter() >= deadline:
+            break
+    return chosen
+
+
+class _Path:
+    """Warm-started solutions of one training set for decreasing epsilon."""
+
+    def __init__(self, matrix, y, weights, usable, C, solver):
+        self.matrix, self.y, self.C = matrix, y, C
+        self.problem = Problem.create(Standardized(matrix, weights, usable), y, C, 0.0)
+        self.solver = replace(solver, tol=max(solver.tol, PATH_TOL))
+        self.columns = GramColumns(self.problem.K)
+        self.total = weights.sum()
+        self.n_rows = np.count_nonzero(weights)
+        self.alpha = np.zeros(matrix.shape[1])
+
+    def advance(self, epsilon, scale):
+        problem = self.problem.with_parameters(epsilon=scale * epsilon, C=scale * self.C)
+        self.solution = self.solver.minimise(problem, start=self.alpha, columns=self.columns)
+        self.alpha = self.solution.alpha
+
+    @property
+    def density(self):
+        return len(self.solution.support) / self.n_rows
+
+    def predictions(self):
+        support = self.solution.support
+        return self.matrix.columns(support) @ self.solution.coef[support] + self.solution.intercept
+
+
+def _held_out_error(path):
+    out = path.held_out
+    return path.held_out_weights @ np.square(path.predictions()[out] - path.y[out])
+
+
+def _aicc(path):
+    """``L log(RSS / L) + 2 df + 2 df (df + 1) / (L - df - 1)``, df the number of non-zeros."""
+    L, df = path.total, len(path.solution.support)
+    if L - df - 1 <= 0:
+        return np.inf
+    residual = path.problem.residual(path.alpha)
+    rss = max(residual @ residual, np.finfo(float).tiny)
+    return L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
+
+
+def assign_folds(digests, y, weights):
+    """Fold of each row, by content: equal rows share a fold; -1 for rows without weight.
+
+    The distinct rows are sorted by target and digest and dealt out in turn, so that the folds are
+    stratified and depend neither on the order of the rows nor on how often one is written.
+    """
+    lowest = {}
+    for digest, target, weight in zip(digests, y, weights, strict=True):
+        if weight > 0:
+            lowest[digest] = min(target, lowest.get(digest, np.inf))
+    order = sorted(lowest, key=lambda digest: (lowest[digest], digest))
+    n_folds = min(N_FOLDS, len(order))
+    # The first fold dealt to changes from round to round; else it always got the smallest target.
+    fold_of = {digest: (p + p // n_folds) % n_folds for p, digest in enumerate(order)}
+    pairs = zip(digests, weights, strict=True)
+    return np.array([fold_of[digest] if weight > 0 else -1 for digest, weight in pairs])
+
+
+def row_digests(X, *, unordered=False):
+    """Digest of the content of each row, the same for dense and sparse storage.
+
+    With `unordered` a row counts as the set of its values, for pairwise matrices, whose columns
+    are permuted and repeated together with the rows.
+    """
+    if sp.issparse(X):
+        X = X.tocsr()
+    return [_digest(X[i], unordered) for i in range(X.shape[0])]
+
+
+def _digest(row, unordered):
+    row = row.toarray().ravel() if sp.issparse(row) else row
+    row = np.asarray(row, dtype=np.float64)
+    index = np.flatnonzero(row)
+    content = np.unique(row[index]) if unordered else row[index]
+    digest = hashlib.blake2b(content.tobytes(), digest_size=16)
+    if not unordered:
+        digest.update(index.tobytes())
+    return digest.digest()
