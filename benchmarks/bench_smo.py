@@ -41,10 +41,9 @@ def variants():
             signs = " ".join("+" if flag else "-" for flag in (pair, block, anneal))
             cut = "" if s.status.value == "optimal" else f" ({s.status.value})"
             ratio = f"{s.n_q_columns / published:.2f}" if not cut else "-"
-            rows.append(
-                [name, signs, f"{s.time:.2f}{cut}", s.n_iter, s.n_q_columns, published, ratio]
-                + [len(s.support), f"{s.kkt_violation / problem.epsilon:.3f}"]
-            )
+            numbers = [s.n_iter, s.n_q_columns, published, ratio, len(s.support)]
+            violation = f"{s.kkt_violation / problem.epsilon:.3f}"
+            rows.append([name, signs, f"{s.time:.2f}{cut}", *numbers, violation])
             print(*rows[-1], sep="\t", flush=True)
     header = ["set", "pair block anneal", "seconds", "steps", "Q columns", "paper", "ratio"]
     return markdown_table([*header, "support", "violation / epsilon"], rows)

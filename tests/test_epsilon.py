@@ -1,0 +1,120 @@
+"""The choice of epsilon: folds by content, the path, the two criteria."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import make_moons
+from sklearn.metrics.pairwise import rbf_kernel
+
+import psvm
+from psvm import PSVC, PSVR
+from psvm._epsilon import N_FOLDS, assign_folds, row_digests
+
+
+def test_digests_see_content_only(rng):
+    X = rng.integers(0, 2, size=(200, 4)).astype(float)
+    digests = row_digests(X)
+    assert len(set(digests)) == len(np.unique(X, axis=0)) < 200
+    assert digests == row_digests(sp.csr_matrix(X)) == row_digests(X.astype(np.float32))
+    assert row_digests(-X * 0.0) == row_digests(np.zeros_like(X))  # -0.0 is 0.0
+    # the same values in other places are another row, except in a pairwise matrix
+    Y = X + np.arange(4) * 10
+    assert row_digests(Y) != row_digests(Y[:, ::-1])
+    assert row_digests(Y, unordered=True) == row_digests(Y[:, ::-1], unordered=True)
+    twice = np.hstack([Y, Y])
+    assert row_digests(Y, unordered=True) == row_digests(twice, unordered=True)
+
+
+def test_folds_do_not_depend_on_order_or_repetition(rng):
+    X = rng.normal(size=(103, 3))
+    y = np.where(X[:, 0] > 0.5, 1.0, -1.0)
+    digests, ones = row_digests(X), np.ones(103)
+    folds = assign_folds(digests, y, ones)
+    order = rng.permutation(103)
+    shuffled = assign_folds([digests[i] for i in order], y[order], ones)
+    np.testing.assert_array_equal(shuffled, folds[order])
+    doubled = assign_folds(digests * 2, np.tile(y, 2), np.ones(206))
+    np.testing.assert_array_equal(doubled, np.tile(folds, 2))
+    np.testing.assert_array_equal(assign_folds(digests, y, 3.0 * ones), folds)
+    # balanced and stratified: sizes differ by one at most, in each class as well
+    for part in (y > 0, y < 0, y != 0):
+        sizes = np.bincount(folds[part], minlength=N_FOLDS)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_rows_without_weight_have_no_fold(rng):
+    X = rng.normal(size=(30, 2))
+    weights = np.where(np.arange(30) < 10, 0.0, 1.0)
+    folds = assign_folds(row_digests(X), X[:, 0], weights)
+    assert (folds[:10] == -1).all()
+    np.testing.assert_array_equal(
+        folds[10:], assign_folds(row_digests(X[10:]), X[10:, 0], weights[10:])
+    )
+
+
+@pytest.mark.parametrize("rule", ["auto", "aicc"])
+def test_result_does_not_depend_on_the_order_of_rows(rule, rng):
+    X, y = make_moons(100, noise=0.3, random_state=0)
+    order = rng.permutation(100)
+    model = PSVC(epsilon=rule).fit(X, y)
+    shuffled = PSVC(epsilon=rule).fit(X[order], y[order])
+    assert shuffled.epsilon_ == pytest.approx(model.epsilon_, rel=1e-9)
+    np.testing.assert_allclose(shuffled.decision_function(X), model.decision_function(X), atol=1e-3)
+
+
+def test_auto_minimises_the_cross_validated_error_recomputed_from_outside():
+    """An independent loop: slices of the data, cold solves, tight tolerance."""
+    X, y = make_moons(80, noise=0.3, random_state=1)
+    t = 2.0 * y - 1
+    K = rbf_kernel(X, X, gamma=1 / (2 * X.var()))
+    model = PSVC(kernel="precomputed").fit(K, y)
+    folds = assign_folds(row_digests(K, unordered=True), t, np.ones(80))
+
+    def error(epsilon):
+        total = 0.0
+        for fold in range(N_FOLDS):
+            a, b = folds != fold, folds == fold
+            scaled = epsilon * np.sqrt(a.sum() / 80)
+            s = psvm.solve(K[np.ix_(a, a)], t[a], epsilon=scaled, tol=1e-6)
+            total += np.sum((K[np.ix_(b, a)] @ s.coef + s.intercept - t[b]) ** 2)
+        return total
+
+    grid = model.epsilon_ * 10.0 ** (np.arange(-3, 8) / 10)
+    errors = [error(epsilon) for epsilon in grid]
+    # The path is solved to a few percent of epsilon, so a neighbour may win by a hair.
+    assert error(model.epsilon_) <= 1.02 * min(errors)
+
+
+def test_aicc_minimises_its_criterion_recomputed_from_outside(rng):
+    K = rng.normal(size=(70, 40))
+    y = K[:, :3] @ [3.0, -2.0, 1.0] + rng.normal(size=70)
+    model = PSVR(kernel="dyadic", epsilon="aicc").fit(K, y)
+
+    def criterion(epsilon):
+        s = psvm.solve(K, y, epsilon=epsilon, tol=1e-8)
+        df, rss = len(s.support), np.sum((y - K @ s.coef - s.intercept) ** 2)
+        return 70 * np.log(rss / 70) + 2 * df + 2 * df * (df + 1) / (70 - df - 1)
+
+    grid = model.epsilon_ * 10.0 ** (np.arange(-4, 8) / 10)
+    assert criterion(model.epsilon_) <= min(map(criterion, grid)) + 0.5
+    assert {0, 1, 2} <= set(model.support_)
+
+
+def test_noise_is_not_fitted(rng):
+    K = rng.normal(size=(100, 50))
+    model = PSVR(kernel="dyadic").fit(K, rng.normal(size=100))
+    assert model.n_support_ < 15
+
+
+def test_duplicates_never_stand_on_both_sides(rng):
+    """Every row stands there twice with noise as target: no error is explained by its twin."""
+    X = np.repeat(rng.normal(size=(60, 2)), 2, axis=0)
+    y = np.repeat(rng.normal(size=60), 2)
+    assert PSVR(gamma=100.0).fit(X, y).n_support_ < 20
+
+
+def test_time_limit_covers_the_search():
+    X, y = make_moons(400, noise=0.3, random_state=0)
+    with pytest.warns(psvm._solve.ConvergenceWarning, match="max_time"):
+        model = PSVC(max_time=1e-4, tol=1e-10).fit(X, y)
+    assert model.solution_.status is psvm.Status.MAX_TIME

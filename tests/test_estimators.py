@@ -1,0 +1,443 @@
+"""PSVC and PSVR: scikit-learn contract, the three kinds of data, weights, attributes, errors."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_diabetes, make_moons
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_predict, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler, scale
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import psvm
+from psvm import PSVC, PSVR, SMO
+
+TIGHT = {"tol": 1e-9}
+
+
+@parametrize_with_checks([PSVC(), PSVR(), PSVC(epsilon="aicc", kernel="poly", coef0=1.0)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks([PSVC(kernel="precomputed"), PSVR(kernel="dyadic")])
+def test_scikit_learn_contract_of_measured_matrices(estimator, check):
+    check(estimator)
+
+
+def moons(n=120, seed=0):
+    X, y = make_moons(n, noise=0.25, random_state=seed)
+    return X, y
+
+
+def standardised(K, weights=None):
+    """Columns centred and scaled to norm one, with weighted rows, from SPEC section 2."""
+    w = np.ones(len(K)) if weights is None else weights
+    m = w @ K / w.sum()
+    return m, np.sqrt(w @ (K - m) ** 2)
+
+
+# ---------------------------------------------------------------- the three kinds of data
+
+
+def test_prediction_is_the_formula_of_the_papers():
+    X, y = moons()
+    model = PSVC(epsilon=0.5, C=3.0, gamma=0.7, **TIGHT).fit(X, y)
+    K = rbf_kernel(X, X, gamma=0.7)
+    m, s = standardised(K)
+    assert 0 < model.n_support_ < len(y)
+    np.testing.assert_allclose(model.column_means_, m, rtol=1e-12)
+    np.testing.assert_allclose(model.column_norms_, s, rtol=1e-12)
+    t = np.where(y == model.classes_[1], 1.0, -1.0)
+    f = (K - m) / s @ model.alpha_ + t.mean()
+    # two evaluations of the same kernel differ by rounding only
+    np.testing.assert_allclose(model.decision_function(X), f, atol=1e-10 * np.abs(f).max())
+    np.testing.assert_array_equal(model.predict(X), np.where(f > 0, 1, 0))
+
+
+def test_certificate_is_that_of_the_solution():
+    X, y = load_diabetes(return_X_y=True)
+    model = PSVR(epsilon=50.0, kernel="dyadic").fit(X, y)
+    m, s = standardised(X)
+    F = ((X - m) / s).T @ ((X - m) / s @ model.alpha_ - (y - y.mean()))
+    worst = np.max(
+        np.where(model.alpha_ == 0, np.abs(F) - 50, np.abs(F + 50 * np.sign(model.alpha_)))
+    )
+    assert worst <= 1e-4 * 50 * (1 + 1e-9)
+    assert model.kkt_violation_ == pytest.approx(max(worst, 0), abs=1e-9 * np.abs(F).max())
+    assert model.dual_gap_ == model.solution_.gap >= 0
+    assert model.solution_.status is psvm.Status.OPTIMAL
+
+
+def test_precomputed_equals_kernel():
+    X, y = moons()
+    vector = PSVC(epsilon=0.3, gamma=0.7, **TIGHT).fit(X, y)
+    K = rbf_kernel(X, X, gamma=0.7)
+    matrix = PSVC(epsilon=0.3, kernel="precomputed", **TIGHT).fit(K, y)
+    np.testing.assert_allclose(matrix.alpha_, vector.alpha_, atol=1e-6)
+    X_new = moons(50, seed=1)[0]
+    np.testing.assert_allclose(
+        matrix.decision_function(rbf_kernel(X_new, X, gamma=0.7)),
+        vector.decision_function(X_new),
+        atol=1e-6,
+    )
+
+
+def test_dyadic_equals_linear_algebra_on_any_shape(rng):
+    K = rng.normal(size=(40, 90))
+    y = K[:, 3] - 2 * K[:, 50]
+    model = PSVR(kernel="dyadic", epsilon=1.0, **TIGHT).fit(K, y)
+    sparse = PSVR(kernel="dyadic", epsilon=1.0, **TIGHT).fit(sp.csr_array(K), y)
+    assert {3, 50} <= set(model.support_)
+    np.testing.assert_allclose(sparse.alpha_, model.alpha_, atol=1e-7)
+    np.testing.assert_allclose(sparse.predict(sp.csc_matrix(K)), model.predict(K), atol=1e-7)
+
+
+def test_asymmetric_and_indefinite_matrices_are_fine(rng):
+    K = rng.normal(size=(50, 50))
+    assert np.linalg.eigvalsh(K + K.T).min() < 0
+    y = np.where(K[:, 4] > 0, "a", "b")
+    model = PSVC(kernel="precomputed", epsilon=3.0).fit(K, y)
+    assert 4 in model.support_
+    assert model.score(K, y) > 0.9
+
+
+def test_cross_validation_slices_precomputed_on_both_sides():
+    X, y = moons()
+    K = rbf_kernel(X, X, gamma=0.7)
+    cv = KFold(4, shuffle=True, random_state=0)
+    parameters = {"epsilon": 0.5, "gamma": 0.7}
+    np.testing.assert_array_equal(
+        cross_val_predict(PSVC(kernel="precomputed", **parameters), K, y, cv=cv),
+        cross_val_predict(PSVC(**parameters), X, y, cv=cv),
+    )
+    # dyadic columns stay: each fold still has all of them
+    assert len(cross_val_score(PSVC(kernel="dyadic", epsilon=0.5), K[:, :7], y, cv=cv)) == 4
+
+
+def test_kernels_by_name_are_the_functions_of_the_papers():
+    X, y = moons(60)
+    distance = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
+    by_hand = {
+        "linear": X @ X.T,
+        "poly": polynomial_kernel(X, X, gamma=0.5, degree=2, coef0=1.5),
+        "rbf": np.exp(-0.5 * distance**2),
+        "plummer": (distance + 0.3) ** -2.0,
+        "sine": np.sin(1.7 * distance),
+    }
+    given = {"gamma": 0.5, "degree": 2, "coef0": 1.5, "rho": 0.3, "zeta": 2.0, "theta": 1.7}
+    for kernel, K in by_hand.items():
+        named = PSVC(kernel=kernel, epsilon=0.5, **given, **TIGHT).fit(X, y)
+        matrix = PSVC(kernel="precomputed", epsilon=0.5, **TIGHT).fit(K, y)
+        f, g = named.decision_function(X), matrix.decision_function(K)
+        np.testing.assert_allclose(f, g, atol=1e-5, err_msg=kernel)
+
+
+def test_row_objects_describe_instead_of_the_training_objects(rng):
+    X, y = moons()
+    Z = rng.normal(size=(15, 2))
+    model = PSVC(row_objects=Z, gamma=1.0, epsilon=0.5, **TIGHT).fit(X, y)
+    dyadic = PSVC(kernel="dyadic", epsilon=0.5, **TIGHT).fit(rbf_kernel(X, Z, gamma=1.0), y)
+    np.testing.assert_allclose(model.alpha_, dyadic.alpha_, atol=1e-7)
+    np.testing.assert_array_equal(model.support_objects_, Z[model.support_])
+    copy = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    assert PSVC(row_objects=Z).fit(X, y).score(X, y) > 0.8
+
+
+def test_sparse_vectors_equal_dense_vectors():
+    X, y = moons(80)
+    X[np.abs(X) < 0.3] = 0.0
+    for kernel in ("linear", "poly", "rbf", "plummer", "sine"):
+        dense = PSVC(kernel=kernel).fit(X, y)
+        sparse = PSVC(kernel=kernel).fit(sp.csr_matrix(X), y)
+        assert sparse.epsilon_ == pytest.approx(dense.epsilon_, rel=1e-6)
+        np.testing.assert_allclose(
+            sparse.decision_function(sp.csr_matrix(X)), dense.decision_function(X), atol=1e-3
+        )
+
+
+# ---------------------------------------------------------------- work at prediction time
+
+
+class CountingKernel:
+    """An RBF kernel that counts its values."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, X, Z):
+        self.count += X.shape[0] * Z.shape[0]
+        return rbf_kernel(X, Z, gamma=1.0)
+
+
+def test_prediction_touches_only_the_support_objects():
+    X, y = moons()
+    model = PSVC(kernel=CountingKernel(), epsilon=1.0).fit(X, y)
+    assert 0 < model.n_support_ < len(y) / 2
+    model._kernel.count = 0
+    model.predict(X[:37])
+    assert model._kernel.count == 37 * model.n_support_
+    assert model.support_objects_.shape == (model.n_support_, 2)
+
+
+def test_kernel_is_evaluated_once_if_it_fits_and_again_if_not():
+    X, y = moons()
+    kept, anew = CountingKernel(), CountingKernel()
+    first = PSVC(kernel=kept).fit(X, y)
+    second = PSVC(kernel=anew, cache_size=0).fit(X, y)
+    # clones of the kernel are not made: the counters are those of the fitted kernels
+    assert first._kernel.count <= len(y) ** 2
+    assert second._kernel.count > first._kernel.count
+    np.testing.assert_allclose(second.alpha_, first.alpha_, atol=1e-6)
+
+
+# ---------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("C", [np.inf, 0.5])
+@pytest.mark.parametrize("epsilon", [0.5, "auto", "aicc"])
+@pytest.mark.parametrize("kernel", ["rbf", "dyadic"])
+def test_weight_two_is_the_row_twice_and_zero_is_no_row(C, epsilon, kernel, rng):
+    X, y = moons(60)
+    weights = rng.integers(0, 4, size=60).astype(float)
+    assert set(weights) == {0, 1, 2, 3}
+    times = weights.astype(int)
+    parameters = {"C": C, "epsilon": epsilon, "kernel": kernel, **TIGHT}
+    weighted = PSVC(**parameters).fit(X, y, sample_weight=weights)
+    order = rng.permutation(times.sum())
+    repeated = PSVC(**parameters).fit(
+        np.repeat(X, times, axis=0)[order], np.repeat(y, times)[order]
+    )
+    assert repeated.epsilon_ == pytest.approx(weighted.epsilon_, rel=1e-9)
+    assert repeated.intercept_ == pytest.approx(weighted.intercept_, rel=1e-12)
+    f = weighted.decision_function(X)
+    # both are solved to a violation of 1e-9 epsilon; f is continuous in it
+    np.testing.assert_allclose(repeated.decision_function(X), f, atol=1e-6 * np.abs(f).max())
+    assert repeated.solution_.objective == pytest.approx(weighted.solution_.objective, rel=1e-7)
+
+
+def test_weight_two_is_the_object_twice_in_a_pairwise_matrix(rng):
+    X, y = moons(50)
+    K = rbf_kernel(X, X, gamma=1.0)
+    times = rng.integers(1, 3, size=50)
+    index = rng.permutation(np.repeat(np.arange(50), times))
+    weighted = PSVC(kernel="precomputed", **TIGHT).fit(K, y, sample_weight=times)
+    repeated = PSVC(kernel="precomputed", **TIGHT).fit(K[np.ix_(index, index)], y[index])
+    assert repeated.epsilon_ == pytest.approx(weighted.epsilon_, rel=1e-9)
+    f = weighted.decision_function(K)
+    np.testing.assert_allclose(
+        repeated.decision_function(K[:, index]), f, atol=1e-6 * np.abs(f).max()
+    )
+
+
+def test_class_weight_multiplies_sample_weight(rng):
+    X, y = moons(80)
+    weights = rng.uniform(0.5, 2, size=80)
+    by_class = PSVC(class_weight={0: 3.0, 1: 0.5}, epsilon=0.5, **TIGHT).fit(X, y, weights)
+    by_hand = PSVC(epsilon=0.5, **TIGHT).fit(X, y, weights * np.where(y == 0, 3.0, 0.5))
+    np.testing.assert_allclose(by_class.alpha_, by_hand.alpha_, atol=1e-9)
+    # balanced classes have a mean target of zero
+    y[:60] = 0
+    assert PSVC(class_weight="balanced", epsilon=1.0).fit(X, y).intercept_ == pytest.approx(
+        0, abs=1e-12
+    )
+
+
+def test_equal_vectors_describe_once():
+    X, y = moons(40)
+    X2, y2 = np.vstack([X, X]), np.concatenate([y, y])
+    model = PSVC(epsilon=0.1, C=0.5).fit(X2, y2)
+    assert model.alpha_.shape == (80,)
+    assert not model.alpha_[40:].any() and model.alpha_[:40].any()
+
+
+# ---------------------------------------------------------------- attributes and life cycle
+
+
+def test_names_of_a_data_frame_in_dyadic_mode():
+    data = load_breast_cancer(as_frame=True)
+    model = PSVC(kernel="dyadic", epsilon=12.0).fit(data.data, data.target_names[data.target])
+    names = data.data.columns[model.support_]
+    assert 0 < len(names) < 10
+    np.testing.assert_array_equal(model.support_objects_, names)
+    np.testing.assert_array_equal(model.classes_, ["benign", "malignant"])
+    assert model.score(data.data, data.target_names[data.target]) > 0.9
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(data.data[data.data.columns[::-1]])
+
+
+@pytest.mark.parametrize("make", [PSVC, PSVR])
+def test_pickle_and_clone(make):
+    X, y = moons()
+    model = make(solver=SMO(pair=False), gamma="auto").fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.predict(X), model.predict(X))
+    again = clone(model).fit(X, y)
+    np.testing.assert_array_equal(again.alpha_, model.alpha_)
+    assert clone(model).get_params()["solver"] == SMO(pair=False)
+
+
+def test_pipeline_and_grid_search():
+    X, y = moons()
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), PSVC()),
+        {"psvc__epsilon": [0.1, 1.0, "auto", "aicc"], "psvc__gamma": [0.5, "scale"]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.85
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+
+
+def test_warm_start_needs_fewer_iterations_and_the_same_size():
+    X, y = moons()
+    model = PSVC(epsilon=0.5, warm_start=True, solver=SMO(), **TIGHT).fit(X, y)
+    cold = model.n_iter_
+    model.fit(X, y)
+    assert model.n_iter_ < cold
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(X[:50], y[:50])
+
+
+def test_limits_warn_and_leave_a_usable_model():
+    X, y = moons(200)
+    with pytest.warns(ConvergenceWarning, match="violation of .* duality gap of .*max_iter"):
+        model = PSVC(epsilon=0.01, max_iter=3, solver=SMO()).fit(X, y)
+    assert model.solution_.status is psvm.Status.MAX_ITER
+    assert model.n_iter_ == 3
+    assert model.predict(X).shape == y.shape
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = PSVC(epsilon=1e-4, max_time=1e-6).fit(X, y)
+    assert model.solution_.status is psvm.Status.MAX_TIME
+
+
+def test_more_classes_through_scikit_learn_wrappers():
+    X, y = moons()
+    y = y + (X[:, 0] > 1)
+    assert len(np.unique(y)) == 3
+    with pytest.raises(ValueError, match="Only binary classification is supported"):
+        PSVC().fit(X, y)
+    assert OneVsRestClassifier(PSVC()).fit(X, y).score(X, y) > 0.85
+
+
+def test_constant_target_gives_the_constant():
+    X, _ = moons(30)
+    for epsilon in ("auto", "aicc", 0.0, 1.0):
+        model = PSVR(epsilon=epsilon).fit(X, np.full(30, 0.1))
+        np.testing.assert_allclose(model.predict(X), 0.1, rtol=1e-14)
+        assert model.n_support_ == 0
+
+
+def test_two_samples():
+    model = PSVC().fit([[0.0], [1.0]], [3, 4])
+    np.testing.assert_array_equal(model.predict([[0.0], [1.0]]), [3, 4])
+
+
+def test_verbose_prints_a_line(capsys):
+    X, y = moons(40)
+    PSVC(verbose=True).fit(X, y)
+    assert "gap=" in capsys.readouterr().out
+
+
+# ---------------------------------------------------------------- errors come first
+
+
+@pytest.mark.parametrize(
+    ("parameters", "culprit"),
+    [
+        ({"C": 0}, "C"),
+        ({"C": -1.0}, "C"),
+        ({"C": np.nan}, "C"),
+        ({"C": "large"}, "C"),
+        ({"epsilon": -0.1}, "epsilon"),
+        ({"epsilon": np.inf}, "epsilon"),
+        ({"epsilon": "bic"}, "epsilon"),
+        ({"epsilon": None}, "epsilon"),
+        ({"kernel": "gauss"}, "kernel"),
+        ({"kernel": 3}, "kernel"),
+        ({"gamma": 0.0}, "gamma"),
+        ({"gamma": "wide"}, "gamma"),
+        ({"degree": -1}, "degree"),
+        ({"coef0": np.nan}, "coef0"),
+        ({"theta": "a"}, "theta"),
+        ({"rho": 0.0}, "rho"),
+        ({"zeta": -1.0}, "zeta"),
+        ({"tol": 0.0}, "tol"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"max_iter": 2.5}, "max_iter"),
+        ({"max_time": 0}, "max_time"),
+        ({"solver": "newton"}, "solver"),
+        ({"cache_size": -1}, "cache_size"),
+        ({"row_objects": [[1.0]]}, "row_objects"),
+        ({"row_objects": [[np.nan, 1.0]]}, "row_objects"),
+        ({"kernel": "dyadic", "row_objects": [[1.0, 2.0]]}, "row_objects"),
+    ],
+)
+def test_bad_parameters(parameters, culprit):
+    X, y = moons(20)
+    with pytest.raises(ValueError, match=culprit):
+        PSVC(**parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("make", [PSVC, PSVR])
+@pytest.mark.parametrize("kernel", ["rbf", "dyadic"])
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[np.nan, 1.0], [0.0, 1.0]], "NaN"),
+        ([[np.inf, 1.0], [0.0, 1.0]], "infinity"),
+        ([1.0, 2.0], "2D array"),
+        ([[1.0], [2.0], [3.0]], "inconsistent numbers of samples"),
+        ([["a"], ["b"]], "could not convert"),
+        ([[1j], [2.0]], "Complex"),
+        (np.empty((2, 0)), "0 feature"),
+        (np.empty((0, 3)), "0 sample"),
+    ],
+)
+def test_bad_data(make, kernel, X, message):
+    with pytest.raises(ValueError, match=message):
+        make(kernel=kernel).fit(X, [0, 1])
+
+
+def test_bad_targets_and_weights():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match="classes"):
+        PSVC().fit(X, np.zeros(20))
+    with pytest.raises(ValueError, match="classes"):
+        PSVC().fit(X, y, sample_weight=(y == 1).astype(float))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        PSVC().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="NaN"):
+        PSVR().fit(X, np.where(y == 0, np.nan, 1.0))
+    with pytest.raises(ValueError, match="negative"):
+        PSVR().fit(X, y, sample_weight=-np.ones(20))
+    with pytest.raises(ValueError, match="sample_weight"):
+        PSVR().fit(X, y, sample_weight=np.ones(19))
+    with pytest.raises(ValueError, match="square"):
+        PSVC(kernel="precomputed").fit(X, y)
+    with pytest.raises(NotFittedError):
+        PSVC().predict(X)
+    with pytest.raises(ValueError, match="2 features"):
+        PSVC(kernel="dyadic", epsilon=0.1).fit(X, y).predict(X[:, :1])
+
+
+def test_kernel_that_returns_the_wrong_thing():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match="shape"):
+        PSVC(kernel=lambda A, B: A).fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        PSVC(kernel=lambda A, B: np.full((len(A), len(B)), np.nan)).fit(X, y)
+
+
+def test_regression_is_as_good_as_the_target_allows():
+    X, y = load_diabetes(return_X_y=True)
+    scores = cross_val_score(PSVR(), scale(X), y, cv=KFold(3, shuffle=True, random_state=0))
+    assert scores.mean() > 0.4  # what ridge regression reaches on these data
+    assert isinstance(pd.Series(PSVR().fit(scale(X), y).predict(X)).iloc[0], float)
