@@ -3,7 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+TILE = 2**20
+"""Numbers in a temporary copy of some rows."""
+CLOSE = 1e-7
+"""Share of ``||x||^2 + ||z||^2`` up to which a squared distance is computed by differences."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ class RBF:
 
     def __call__(self, X, Z):
         """Kernel values of all rows of X with all rows of Z."""
-        K = _squared_distances(X, Z)
-        K *= -self.gamma
+        K, _, _ = _squared_distances(X, Z, -self.gamma)
+        np.minimum(K, 0.0, out=K)
         return np.exp(K, out=K)
 
 
@@ -82,17 +88,52 @@ def make_kernel(name, *, gamma, degree, coef0, theta, rho, zeta):
     }[name]()
 
 
+def _real(X):
+    """Rows in double precision, whatever they are stored in: a copy only if they are not."""
+    return X.astype(np.float64, copy=False) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+
+
 def _dot(X, Z):
-    return np.asarray(safe_sparse_dot(X, Z.T, dense_output=True), dtype=np.float64)
+    return safe_sparse_dot(_real(X), _real(Z).T, dense_output=True)
 
 
-def _squared_distances(X, Z):
-    """``||x||^2 + ||z||^2 - 2 <x, z>``, clipped at zero."""
-    D = _dot(X, Z)
-    D *= -2.0
-    D += row_norms(X, squared=True)[:, None]
-    D += row_norms(Z, squared=True)
-    return np.maximum(D, 0.0, out=D)
+def _squared_distances(X, Z, factor=1.0):
+    """``factor ||x - z||^2 = factor (||x||^2 + ||z||^2 - 2 <x, z>)`` and both squared norms.
+
+    The sum is off by a few ulp of the norms and not clipped at zero. Dense features whose mean
+    exceeds their spread are shifted first: distances do not change, the norms shrink.
+    """
+    Z = _real(Z)
+    if sp.issparse(X) or sp.issparse(Z):
+        X = _real(X)
+        xx, zz = row_norms(X, squared=True), row_norms(Z, squared=True)
+        D = _dot(X, -2.0 * factor * Z)
+    else:
+        origin = _origin(Z)
+        Z = Z - origin
+        xx, zz = np.empty(X.shape[0]), row_norms(Z, squared=True)
+        D = np.empty((X.shape[0], Z.shape[0]))
+        Z_t = -2.0 * factor * Z.T
+        step = max(16, TILE // max(X.shape[1], 1))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            X_b = X[rows] - origin if origin.any() else _real(X[rows])
+            xx[rows] = row_norms(X_b, squared=True)
+            np.matmul(X_b, Z_t, out=D[rows])
+    D += (factor * xx)[:, None]
+    D += factor * zz
+    return D, xx, zz
+
+
+def _origin(Z):
+    """Means of the features, 0 for those within two standard deviations of 0.
+
+    An outlier, which would be a bad origin for all others, moves the mean by at most one.
+    """
+    if Z.shape[0] == 0:
+        return np.zeros(Z.shape[1])
+    means = Z.mean(axis=0)
+    return np.where(np.abs(means) > 2.0 * Z.std(axis=0), means, 0.0)
 
 
 def _distances(X, Z):
@@ -101,10 +142,12 @@ def _distances(X, Z):
     The expansion of the square leaves an absolute error of a few ulp of ``||x||^2 + ||z||^2``;
     its root would turn an exact zero into 1e-8. The few pairs that this touches are recomputed.
     """
-    D = _squared_distances(X, Z)
-    scale = row_norms(X, squared=True)[:, None] + row_norms(Z, squared=True)
-    i, j = np.nonzero(D <= 1e-7 * scale)
-    for start in range(0, len(i), 4096):
-        i_b, j_b = i[start : start + 4096], j[start : start + 4096]
-        D[i_b, j_b] = row_norms(X[i_b] - Z[j_b], squared=True)
+    D, xx, zz = _squared_distances(X, Z)
+    i, j = np.nonzero(CLOSE * (xx[:, None] + zz) >= D)
+    if sp.issparse(X) != sp.issparse(Z):
+        X, Z = sp.csr_array(X), sp.csr_array(Z)
+    step = max(1, TILE // max(X.shape[1], 1))
+    for start in range(0, len(i), step):
+        i_b, j_b = i[start : start + step], j[start : start + step]
+        D[i_b, j_b] = row_norms(_real(X[i_b]) - _real(Z[j_b]), squared=True)
     return np.sqrt(D, out=D)

@@ -35,4 +35,4 @@ def as_matrix(K):
         return K
     if sp.issparse(K):
         return SparseMatrix(K if K.format in ("csr", "csc") else K.tocsr())
-    return DenseMatrix(np.asanyarray(K))
+    return DenseMatrix(np.asarray(K))

@@ -8,10 +8,29 @@ BLOCK_BYTES = 8 * 2**20
 """Size of a temporary dense block: small beside K, large enough for BLAS to run at full speed."""
 
 
-def block_slices(n, item_bytes, minimum=16):
-    """Slices that cut ``range(n)`` into blocks of about `BLOCK_BYTES`."""
-    step = max(minimum, BLOCK_BYTES // max(item_bytes, 1))
+def block_slices(n, item_bytes, *, minimum=16, size=BLOCK_BYTES):
+    """Slices that cut ``range(n)`` into blocks of about `size` bytes, at least `minimum` long."""
+    step = max(minimum, size // max(item_bytes, 1))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def centred_squares(K_b, weights):
+    """Weighted means of the columns and sums of squares around them; overwrites `K_b`.
+
+    The rounded mean is not quite the mean: what is left of it after centring is added to the
+    mean and taken out of the squares, so that a constant column has none, however long it is.
+    """
+    total = weights.sum()
+    means = weights @ K_b / total
+    K_b -= means
+    rest = weights @ K_b / total
+    K_b *= K_b
+    return means + rest, np.maximum(weights @ K_b - total * np.square(rest), 0.0)
+
+
+def with_norms(means, squares, weights):
+    """Means, centred norms and plain norms from the means and the centred sums of squares."""
+    return means, np.sqrt(squares), np.sqrt(squares + weights.sum() * np.square(means))
 
 
 class DataMatrix(ABC):
@@ -42,11 +61,7 @@ class DataMatrix(ABC):
         The centred norm is computed from centred values, so that a large mean costs no digits.
         """
         L, P = self.shape
-        means, norms, sizes = np.empty(P), np.empty(P), np.empty(P)
+        means, squares = np.empty(P), np.empty(P)
         for block in block_slices(P, 8 * L):
-            K_b = self.columns(block)
-            means[block] = weights @ K_b / weights.sum()
-            sizes[block] = np.sqrt(weights @ np.square(K_b))
-            K_b -= means[block]
-            norms[block] = np.sqrt(weights @ np.square(K_b))
-        return means, norms, sizes
+            means[block], squares[block] = centred_squares(self.columns(block), weights)
+        return with_norms(means, squares, weights)

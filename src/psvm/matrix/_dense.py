@@ -2,22 +2,29 @@
 
 import numpy as np
 
-from ._base import DataMatrix, block_slices
+from ._base import DataMatrix, block_slices, centred_squares, with_norms
+
+CONVERTED_BYTES = 2**20
+"""Size of a converted block: it is read again at once and should still be in the cache."""
 
 
 class DenseMatrix(DataMatrix):
     """An ndarray of any real dtype and memory order, also read-only or memory-mapped.
 
-    Contiguous float64 arrays go to BLAS as they are. Every other array is converted block by
-    block, so that products are always accumulated in double precision and K is never copied.
+    Float64 arrays whose rows or columns are contiguous go to BLAS as they are. Every other array
+    is converted block by block, so that products are always accumulated in double precision and
+    K is never copied. All passes follow the order in memory.
     """
 
     def __init__(self, K):
         self.K = K
         self.shape = K.shape
-        contiguous = K.flags.c_contiguous or K.flags.f_contiguous
-        self._direct = K.dtype == np.float64 and K.flags.aligned and contiguous
-        self._by_columns = K.flags.f_contiguous and not K.flags.c_contiguous
+        down, right = K.strides
+        self._by_columns = abs(down) < abs(right)
+        length = K.shape[0 if self._by_columns else 1]
+        step, gap = (down, right) if self._by_columns else (right, down)
+        for_blas = step == 8 and gap >= 8 * length and gap % 8 == 0
+        self._direct = K.dtype == np.float64 and K.flags.aligned and for_blas
 
     def matvec(self, a):
         if self._direct:
@@ -42,14 +49,31 @@ class DenseMatrix(DataMatrix):
         return out
 
     def columns(self, index):
-        return np.array(self.K[:, index], dtype=np.float64, order="F")
+        if isinstance(index, slice):
+            return np.array(self.K[:, index], dtype=np.float64, order="F")
+        return self.K[:, index].astype(np.float64, copy=False)
+
+    def column_statistics(self, weights):
+        P = self.shape[1]
+        means, squares, total = np.zeros(P), np.zeros(P), 0.0
+        for block, K_b in self._blocks():
+            if self._by_columns:
+                means[block], squares[block] = centred_squares(K_b, weights)
+            elif (added := weights[block].sum()) > 0:
+                # Chan, Golub and LeVeque: the union of two samples.
+                means_b, squares_b = centred_squares(K_b, weights[block])
+                share = added / (total + added)
+                squares += squares_b + total * share * np.square(means_b - means)
+                means += share * (means_b - means)
+                total += added
+        return with_norms(means, squares, weights)
 
     def _blocks(self):
         """Float64 copies of successive blocks, along the axis in which K lies in memory."""
         L, P = self.shape
         if self._by_columns:
-            for block in block_slices(P, 8 * L, minimum=1):
-                yield block, np.asarray(self.K[:, block], dtype=np.float64, order="F")
+            for block in block_slices(P, 8 * L, minimum=1, size=CONVERTED_BYTES):
+                yield block, np.array(self.K[:, block], dtype=np.float64, order="F")
         else:
-            for block in block_slices(L, 8 * P, minimum=1):
-                yield block, np.asarray(self.K[block], dtype=np.float64, order="C")
+            for block in block_slices(L, 8 * P, size=CONVERTED_BYTES):
+                yield block, np.array(self.K[block], dtype=np.float64, order="C")

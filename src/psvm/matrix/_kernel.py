@@ -46,7 +46,7 @@ class KernelMatrix(DataMatrix):
     def columns(self, index):
         if isinstance(index, slice):
             if index in self._slices:
-                return np.array(self._block(self._slices.index(index)), order="F")
+                return self._block(self._slices.index(index)).copy(order="K")
             index = np.arange(*index.indices(self.shape[1]))
         index = np.asarray(index, dtype=np.intp)
         out = np.empty((self.shape[0], len(index)), order="F")
@@ -73,8 +73,9 @@ class KernelMatrix(DataMatrix):
         return K_b
 
     def _evaluate(self, index):
-        K_b = np.asarray(self.kernel(self.X, self.Z[index]))
-        expected = (self.shape[0], self.Z[index].shape[0])
+        Z_b = self.Z[index]
+        K_b = np.asarray(self.kernel(self.X, Z_b))
+        expected = (self.shape[0], Z_b.shape[0])
         if K_b.shape != expected:
             raise ValueError(
                 f"The kernel returned an array of shape {K_b.shape} for {expected[0]} objects and "

@@ -1,34 +1,93 @@
 """A SciPy sparse matrix or array as data matrix."""
 
+from itertools import pairwise
+
 import numpy as np
 
-from ._base import DataMatrix
+from ._base import DataMatrix, with_norms
+
+BLOCK_ENTRIES = 2**17
+"""Stored entries that are converted at a time."""
 
 
 class SparseMatrix(DataMatrix):
-    """A csr or csc matrix or array. It is never made dense, except for blocks of columns."""
+    """A csr or csc matrix or array. It is never made dense, except for blocks of columns.
+
+    Float64 entries are used as they are. Others are converted block by block: SciPy would convert
+    all of them for each product.
+    """
 
     def __init__(self, K):
         self.K = K
         self.shape = K.shape
-        self._T = K.T
+        self._by_columns = K.format == "csc"
+        self._direct = K.dtype == np.float64
 
     def matvec(self, a):
-        return np.asarray(self.K @ a, dtype=np.float64)
+        if self._direct:
+            return self.K @ a
+        out = np.zeros((self.shape[0], *a.shape[1:]))
+        for block, K_b in self._blocks():
+            if self._by_columns:
+                out += K_b @ a[block]
+            else:
+                out[block] = K_b @ a
+        return out
 
     def rmatvec(self, v):
-        return np.asarray(self._T @ v, dtype=np.float64)
+        if self._direct:
+            return self.K.T @ v
+        out = np.zeros((self.shape[1], *v.shape[1:]))
+        for block, K_b in self._blocks():
+            if self._by_columns:
+                out[block] = K_b.T @ v
+            else:
+                out += K_b.T @ v[block]
+        return out
 
     def columns(self, index):
-        return np.asarray(self.K[:, index].toarray(order="F"), dtype=np.float64)
+        return self.K[:, index].astype(np.float64, copy=False).toarray(order="F")
 
     def column_statistics(self, weights):
-        # The zeros of a column contribute (sum of their weights) * m^2 to its centred norm.
-        coo = self.K.tocoo()
-        w, x, j, P = weights[coo.row], coo.data.astype(np.float64), coo.col, self.shape[1]
-        total = weights.sum()
-        means = np.bincount(j, w * x, P) / total
-        stored = np.bincount(j, w, P)
-        squares = np.bincount(j, w * np.square(x - means[j]), P)
-        squares += np.maximum(total - stored, 0) * np.square(means)
-        return means, np.sqrt(squares), np.sqrt(np.bincount(j, w * np.square(x), P))
+        P, total = self.shape[1], weights.sum()
+        sums, stored, support = np.zeros(P), np.zeros(P), np.zeros(P)
+        for i, j, x in self._entries():
+            w = weights[i]
+            sums += np.bincount(j, w * x, P)
+            stored += np.bincount(j, w, P)
+            support += np.bincount(j, w > 0, P)
+        means = sums / total
+        # The zeros of a column contribute (sum of their weights) * m^2 to its centred norm; a
+        # column without zeros must not get the rounding error of that sum.
+        zeros = np.maximum(total - stored, 0.0)
+        zeros[support == np.count_nonzero(weights)] = 0.0
+        rest, squares = -zeros * means, zeros * np.square(means)
+        for i, j, x in self._entries():
+            x -= means[j]
+            rest += np.bincount(j, weights[i] * x, P)
+            squares += np.bincount(j, weights[i] * np.square(x), P)
+        # As in centred_squares: what rounding left of the mean.
+        rest /= total
+        squares = np.maximum(squares - total * np.square(rest), 0.0)
+        return with_norms(means + rest, squares, weights)
+
+    def _entries(self):
+        """Rows, columns and new arrays of values of successive blocks, each place once."""
+        for block, K_b in self._blocks():
+            K_b = K_b.copy()
+            K_b.sum_duplicates()
+            entries = K_b.tocoo()
+            i, j = entries.row, entries.col
+            if self._by_columns:
+                yield i, j + block.start, entries.data
+            else:
+                yield i + block.start, j, entries.data
+
+    def _blocks(self):
+        """Successive blocks along the compressed axis with float64 entries."""
+        K, n = self.K, len(self.K.indptr) - 1
+        cuts = np.searchsorted(K.indptr, np.arange(0, K.nnz, BLOCK_ENTRIES))
+        for start, stop in pairwise(np.unique([0, *cuts, n])):
+            block = slice(start, stop)
+            K_b = K[:, block] if self._by_columns else K[block]
+            yield block, K_b.astype(np.float64, copy=False)
