@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ._base import block_slices
+
 CONSTANT = 1e-12
 """A column whose centred norm is at most this share of its norm has no variance."""
 
@@ -64,7 +66,10 @@ class Standardized:
 
     def gram_columns(self, index):
         """``Q[:, index]`` of ``Q = K̃'K̃``, with an exact unit diagonal."""
-        Q_b = self.rmatvec(self.columns(index))
+        L, P = self.shape
+        Q_b = np.empty((P, len(index)))
+        for block in block_slices(len(index), 8 * L):  # never a dense copy of all of K
+            Q_b[:, block] = self.rmatvec(self.columns(index[block]))
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b
 
