@@ -25,10 +25,13 @@ class SparseMatrix(DataMatrix):
     def column_statistics(self, weights):
         # The zeros of a column contribute (sum of their weights) * m^2 to its centred norm.
         coo = self.K.tocoo()
+        if not self.K.has_canonical_format:
+            coo.sum_duplicates()
         w, x, j, P = weights[coo.row], coo.data.astype(np.float64), coo.col, self.shape[1]
         total = weights.sum()
         means = np.bincount(j, w * x, P) / total
-        stored = np.bincount(j, w, P)
-        squares = np.bincount(j, w * np.square(x - means[j]), P)
-        squares += np.maximum(total - stored, 0) * np.square(means)
+        zeros = np.maximum(total - np.bincount(j, w, P), 0)
+        # Without zeros the difference is rounding, enough to hide that a column is constant.
+        zeros[np.bincount(j, w > 0, P) == np.count_nonzero(weights)] = 0
+        squares = np.bincount(j, w * np.square(x - means[j]), P) + zeros * np.square(means)
         return means, np.sqrt(squares), np.sqrt(np.bincount(j, w * np.square(x), P))
