@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
-from ._validation import check_number, check_positive_integer
+from ._validation import check_number, check_positive_integer, check_vector
 from .matrix import DataMatrix, Standardized, as_matrix
 from .problem import Problem
 from .solvers import SMO, Solution, Status
@@ -85,15 +85,14 @@ def solve(
     check_number("epsilon", epsilon, least=0)
     solver = make_solver(solver, tol=tol, max_iter=max_iter, max_time=max_time)
     matrix = _check_matrix(K)
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if y.ndim != 1:
-        raise ValueError(f"y must be one-dimensional, got an array of shape {y.shape}.")
+    y = check_vector("y", y)
     L, P = matrix.shape
     if L != len(y):
         raise ValueError(f"K has {L} rows but y has {len(y)} entries; they must agree.")
     weights = check_weights(sample_weight, L)
+    start = _check_start(warm_start, P)
     problem = Problem.create(Standardized(matrix, weights), y, C, epsilon)
-    solution = solver.minimise(problem, start=_check_start(warm_start, P))
+    solution = solver.minimise(problem, start=start)
     warn_if_not_optimal(solution)
     return solution
 
@@ -134,9 +133,7 @@ def check_weights(sample_weight, L):
     """Weights as a float64 array, or None."""
     if sample_weight is None:
         return None
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    weights = check_vector("sample_weight", sample_weight)
     if weights.shape != (L,):
         raise ValueError(
             f"sample_weight must have one entry for each of the {L} rows, got an array of shape "
@@ -152,12 +149,15 @@ def check_weights(sample_weight, L):
 def _check_matrix(K):
     if isinstance(K, DataMatrix):
         return K
-    if not (isinstance(K, np.ndarray) or sp.issparse(K)) or K.dtype.kind not in "fiu":
-        K = check_array(K, accept_sparse=("csr", "csc"), dtype="numeric", input_name="K")
-    else:
-        check_array(
-            K, accept_sparse=True, dtype=None, copy=False, input_name="K", accept_large_sparse=True
-        )
+    try:
+        if not (isinstance(K, np.ndarray) or sp.issparse(K)) or K.dtype.kind not in "fiu":
+            K = check_array(K, accept_sparse=("csr", "csc"), dtype="numeric", input_name="K")
+        else:
+            check_array(K, accept_sparse=True, dtype=None, copy=False, input_name="K")
+    except ValueError as error:
+        raise ValueError(f"K is not a valid matrix. {error}") from error
+    if K.dtype.kind not in "biuf":
+        raise ValueError(f"K must contain real numbers, got {K.dtype} data.")
     return as_matrix(K)
 
 
@@ -165,7 +165,7 @@ def _check_start(warm_start, P):
     if warm_start is None:
         return None
     alpha = warm_start.alpha if isinstance(warm_start, Solution) else warm_start
-    alpha = check_array(alpha, ensure_2d=False, dtype=np.float64, input_name="warm_start")
+    alpha = check_vector("warm_start", alpha)
     if alpha.shape != (P,):
         raise ValueError(
             f"warm_start must have one entry for each of the {P} columns, got an array of shape "

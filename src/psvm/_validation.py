@@ -8,6 +8,8 @@ import numpy as np
 def check_number(name, value, *, above=None, least=None, infinite=False):
     """Check that a parameter is a real number, greater than `above` or at least `least`."""
     number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
+    if number and isinstance(value, numbers.Integral):
+        number = abs(value) < 2**1024  # float(value) exists
     bound = f" > {above}" if above is not None else f" >= {least}" if least is not None else ""
     ok = (
         number
@@ -19,6 +21,26 @@ def check_number(name, value, *, above=None, least=None, infinite=False):
     if not ok:
         finite = "" if infinite else "finite "
         raise ValueError(f"{name} must be a {finite}number{bound}, got {value!r}.")
+
+
+def check_vector(name, value):
+    """Check that an argument is a vector of finite real numbers; returns it as float64."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O":
+            array = array.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a vector of real numbers, got {value!r}.") from None
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must contain real numbers, got {array.dtype} data.")
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(
+            f"{name} must be one-dimensional and not empty, got an array of shape {array.shape}."
+        )
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} contains NaN or infinity.")
+    return array
 
 
 def check_positive_integer(name, value):

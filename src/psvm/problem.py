@@ -33,7 +33,12 @@ class Problem:
     @classmethod
     def create(cls, K, y, C, epsilon):
         """State the problem of the standardised matrix K and the raw target y."""
-        target = K.target(y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            target = K.target(y)
+            if not np.isfinite(target @ target):
+                raise ValueError(
+                    "y has entries too large to be squared in double precision; scale it."
+                )
         return cls(K, target, K.rmatvec(target), K.mean(y), float(C), float(epsilon))
 
     def with_parameters(self, *, C=None, epsilon=None):

@@ -38,7 +38,10 @@ class Standardized:
         self.matrix = matrix
         self.shape = L, _ = matrix.shape
         self.weights = np.ones(L) if weights is None else weights
-        self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+        if not np.isfinite(sizes).all():
+            raise ValueError("K has entries too large to be squared in double precision; scale it.")
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         if usable is not None:
             self.norms[~usable] = 0.0

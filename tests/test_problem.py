@@ -1,0 +1,271 @@
+"""The problem and its certificate against their definitions, finite differences and oracles."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from psvm.matrix import Standardized, as_matrix
+from psvm.problem import Problem, duality_gap, kkt_violation, objective
+from reference import KINDS, Case, primal, random_problem
+from reference import duality_gap as reference_gap
+
+CASES = [
+    random_problem(np.random.default_rng((seed, number)), kind)
+    for number, kind in enumerate(KINDS)
+    for seed in range(3)
+]
+
+
+def state(case):
+    K = Standardized(as_matrix(case.K), case.weights)
+    return Problem.create(K, case.y, case.C, case.epsilon)
+
+
+def points(case, rng, n=5):
+    """Points of the box with zero, free and bound coordinates; alpha = 0 for constant columns."""
+    radius = case.C if np.isfinite(case.C) else 1 + np.linalg.norm(case.y_c)
+    for _ in range(n):
+        share = rng.choice([0.0, 1.0, rng.uniform(0, 1)], size=case.K.shape[1])
+        alpha = radius * share * rng.choice([-1, 1], size=len(share))
+        yield np.where(np.any(case.K_s != 0, axis=0), alpha, 0.0)
+
+
+def size(case):
+    """Scale of objectives: what rounding and oracle errors are relative to."""
+    return 1e-3 + case.y_c @ case.y_c
+
+
+def id_of(case):
+    return f"{case.kind}-{case.K.shape[0]}x{case.K.shape[1]}-C{case.C:.2g}"
+
+
+every_case = pytest.mark.parametrize("case", CASES, ids=id_of)
+
+
+def test_cases_cover_the_range():
+    assert {case.kind for case in CASES} == set(KINDS)
+    assert sum(np.isinf(case.C) for case in CASES) > 5
+    assert sum(np.isfinite(case.C) for case in CASES) > 20
+    assert any(case.weights is not None for case in CASES)
+    assert any(case.weights is not None and (case.weights == 0).any() for case in CASES)
+    assert any(case.epsilon == 0 for case in CASES)
+    assert any(case.K.shape[0] < case.K.shape[1] for case in CASES)
+    assert any(np.any(np.all(case.K_s == 0, axis=0)) for case in CASES)
+
+
+@every_case
+def test_standardised_matrix(case):
+    problem = state(case)
+    L, P = case.K.shape
+    K_s = problem.K.matvec(np.eye(P)[0]), problem.K.columns(np.arange(P))
+    tol = case.rounding(np.ones(1))
+    np.testing.assert_allclose(K_s[0], case.K_s[:, 0], atol=tol)
+    np.testing.assert_allclose(K_s[1], case.K_s, atol=tol)
+    v = np.random.default_rng(0).normal(size=L)
+    np.testing.assert_allclose(problem.K.rmatvec(v), case.K_s.T @ v, atol=tol * np.linalg.norm(v))
+    root = np.ones(L) if case.weights is None else np.sqrt(case.weights)
+    # K̃'1 = 0, with row weights K̃'sqrt(w) = 0
+    np.testing.assert_allclose(K_s[1].T @ root, 0, atol=tol * np.linalg.norm(root))
+    norms = np.linalg.norm(K_s[1], axis=0)
+    np.testing.assert_allclose(norms, np.any(case.K_s != 0, axis=0), atol=1e-12)
+    np.testing.assert_allclose(problem.l, case.K_s.T @ case.y_c, atol=case.rounding(np.zeros(1)))
+    np.testing.assert_allclose(problem.epsilon_max, case.epsilon_max, atol=case.rounding(0))
+
+
+@every_case
+def test_gram_columns(case):
+    K = Standardized(as_matrix(case.K), case.weights)
+    Q = K.gram_columns(np.arange(K.shape[1]))
+    np.testing.assert_allclose(Q, case.K_s.T @ case.K_s, atol=case.rounding(np.ones(1)))
+    assert set(np.diag(Q)) <= {0.0, 1.0}
+
+
+def test_gram_columns_in_blocks(monkeypatch):
+    monkeypatch.setattr("psvm.matrix._base.BLOCK_BYTES", 1)  # blocks of the smallest size
+    K = np.random.default_rng(0).normal(size=(30, 50))
+    S = Standardized(as_matrix(K))
+    expected = np.corrcoef(K.T)  # Q is the matrix of correlations
+    np.testing.assert_allclose(S.gram_columns(np.arange(50)), expected, atol=1e-13)
+    some = np.array([41, 3, 17])
+    np.testing.assert_allclose(S.gram_columns(some), expected[:, some], atol=1e-13)
+
+
+@every_case
+def test_objective_and_gradient(case):
+    problem = state(case)
+    for alpha in points(case, np.random.default_rng(1)):
+        F = problem.gradient(problem.residual(alpha))
+        tol = case.rounding(alpha)
+        np.testing.assert_allclose(F, case.gradient(alpha), atol=tol)
+        np.testing.assert_allclose(
+            objective(alpha, F, problem.l, case.epsilon),
+            case.objective(alpha),
+            atol=tol * (1 + np.abs(alpha).sum()),
+        )
+
+
+@every_case
+def test_gradient_by_finite_differences(case):
+    problem = state(case)
+
+    def D(alpha, epsilon):
+        F = problem.gradient(problem.residual(alpha))
+        return objective(alpha, F, problem.l, epsilon)
+
+    alpha = next(points(case, np.random.default_rng(2), 1))
+    F = problem.gradient(problem.residual(alpha))
+    # D without the penalty is quadratic: a central difference has no truncation error for any h,
+    # and a large h keeps the rounding of D / h small.
+    h = 1 + np.abs(alpha).max()
+    tol = case.rounding(alpha) * (1 + np.abs(alpha).sum()) * 10
+    for j, unit in enumerate(h * np.eye(len(alpha))):
+        slope = (D(alpha + unit, 0.0) - D(alpha - unit, 0.0)) / (2 * h)
+        assert abs(slope - F[j]) <= tol
+    # Away from 0 the penalty is linear.
+    for j in np.flatnonzero(alpha):
+        unit = abs(alpha[j]) * np.eye(len(alpha))[j] / 2
+        slope = (D(alpha + unit, case.epsilon) - D(alpha - unit, case.epsilon)) / abs(alpha[j])
+        assert abs(slope - F[j] - case.epsilon * np.sign(alpha[j])) <= tol / abs(alpha[j]) + tol
+
+
+@pytest.mark.parametrize(
+    ("alpha", "F", "expected"),
+    [
+        # epsilon = 0.5, C = 2; eq. 25 line by line, worked out by hand
+        (0.0, 0.75, 0.25),
+        (0.0, -0.75, 0.25),
+        (0.0, 0.25, -0.25),
+        (1.0, -0.75, 0.25),
+        (1.0, -0.25, 0.25),
+        (1.0, -0.5, 0.0),
+        (2.0, 0.25, 0.75),
+        (2.0, -0.75, -0.25),
+        (-1.0, 0.75, 0.25),
+        (-1.0, 0.25, 0.25),
+        (-1.0, 0.5, 0.0),
+        (-2.0, -0.25, 0.75),
+        (-2.0, 0.75, -0.25),
+    ],
+)
+def test_violation_case_by_case(alpha, F, expected):
+    d = kkt_violation(np.array([alpha]), np.array([F]), 2.0, 0.5)
+    assert d[0] == expected  # halves and quarters are exact
+
+
+@every_case
+def test_violation(case):
+    problem = state(case)
+    for alpha in points(case, np.random.default_rng(3)):
+        F = problem.gradient(problem.residual(alpha))
+        d = kkt_violation(alpha, F, case.C, case.epsilon)
+        np.testing.assert_allclose(d, case.violation(alpha), atol=case.rounding(alpha))
+
+
+def package_gap(case, alpha):
+    problem = state(case)
+    r = problem.residual(alpha)
+    return duality_gap(alpha, problem.gradient(r), r, problem.y, case.C, case.epsilon)
+
+
+@every_case
+def test_gap_bounds_the_distance_to_the_optimum(case):
+    best = case.oracle
+    for alpha in points(case, np.random.default_rng(4)):
+        gap = package_gap(case, alpha)
+        # Summands of the gap are at most C times a sum of gradients, or squares of y and K̃ alpha.
+        scale = size(case) + np.abs(alpha).sum() ** 2
+        if np.isfinite(case.C):
+            scale += case.C * np.abs(case.gradient(alpha)).sum()
+        assert gap >= 0
+        assert abs(gap - reference_gap(case.K_s, case.y_c, alpha, case.C, case.epsilon)) <= (
+            1e-12 * scale
+        )
+        assert gap >= case.objective(alpha) - case.objective(best) - 1e-12 * scale
+
+
+@every_case
+def test_gap_vanishes_at_the_optimum(case):
+    if np.isinf(case.C) and case.epsilon == 0:
+        pytest.skip("zero is the only feasible scaled residual: no certificate by the gap")
+    best = case.oracle
+    # Clarabel stops at 1e-11 relative; slacks of that size are multiplied by C P.
+    scale = size(case)
+    if np.isfinite(case.C):
+        scale += case.C * len(best) * np.linalg.norm(case.y_c)
+    assert package_gap(case, best) <= 1e-7 * scale
+
+
+def test_gap_without_a_bound_and_without_epsilon():
+    # The dual point can only be 0, so the gap is 1/2 r'r: still an upper bound.
+    case = random_problem(np.random.default_rng(5), "tall").with_(C=np.inf, epsilon=0.0)
+    alpha = np.linalg.lstsq(case.K_s, case.y_c, rcond=None)[0]
+    r = case.y_c - case.K_s @ alpha
+    assert case.worst(alpha) < 1e-12 * case.epsilon_max
+    np.testing.assert_allclose(package_gap(case, alpha), 0.5 * r @ r, rtol=1e-9)
+
+
+FINITE = [case for case in CASES if np.isfinite(case.C)][::2]
+
+
+@pytest.mark.parametrize("case", FINITE, ids=id_of)
+def test_strong_duality(case):
+    u = cp.Variable(len(case.y_c))
+    slack = cp.pos(cp.abs(case.K_s.T @ (u - case.y_c)) - case.epsilon)
+    value = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(u) + case.C * cp.sum(slack))).solve(
+        solver=cp.CLARABEL
+    )
+    best = case.oracle
+    # Two interior point solutions at Clarabel's default accuracy of 1e-8, relative to sums of
+    # the size of y'y and C times P slacks.
+    tol = 1e-6 * (size(case) + case.C * len(best) * np.linalg.norm(case.y_c))
+    assert abs(value + case.objective(best)) <= tol
+    # and the optimum of one is that of the other: u = K̃ alpha
+    assert abs(primal(case.K_s, case.y_c, case.K_s @ best, case.C, case.epsilon) - value) <= tol
+
+
+@pytest.mark.parametrize("case", CASES[::3], ids=id_of)
+def test_the_equality_constraint_holds_by_itself(case):
+    root = np.ones(len(case.y)) if case.weights is None else np.sqrt(case.weights)
+    problem = state(case)
+    for alpha in points(case, np.random.default_rng(6)):
+        u = problem.K.matvec(alpha)
+        assert abs(root @ u) <= case.rounding(alpha) * np.linalg.norm(root)
+    # The constraint 1'K alpha = 0 does not change the optimum, as it holds everywhere.
+    a = cp.Variable(case.K.shape[1])
+    value = 0.5 * cp.sum_squares(case.K_s @ a - case.y_c) + case.epsilon * cp.norm1(a)
+    limits = [root @ (case.K_s @ a) == 0] + ([cp.abs(a) <= case.C] if case.C < np.inf else [])
+    constrained = cp.Problem(cp.Minimize(value), limits).solve(solver=cp.CLARABEL)
+    free = case.objective(case.oracle) + 0.5 * case.y_c @ case.y_c
+    assert abs(constrained - free) <= 1e-6 * size(case)
+
+
+@every_case
+def test_a_constant_in_y_does_not_matter(case):
+    problem, shifted = state(case), state(case.with_(y=case.y + 5.0))
+    tol = case.with_(y=case.y + 5.0).rounding(np.zeros(1))
+    np.testing.assert_allclose(shifted.l, problem.l, atol=tol)
+    np.testing.assert_allclose(shifted.b, problem.b + 5.0, atol=tol)
+    w = np.ones(len(case.y)) if case.weights is None else case.weights
+    np.testing.assert_allclose(problem.b, np.average(case.y, weights=w), atol=tol)
+
+
+def test_threshold():
+    rng = np.random.default_rng(7)
+    K, y = rng.normal(size=(20, 4)), rng.normal(size=20)
+    largest = Case(K, y, np.inf, 0.0).epsilon_max
+    for epsilon, tol, expected in [
+        (0.5, 1e-3, 5e-4),
+        (0.0, 1e-3, 1e-3 * largest),
+        (1e-9, 1e-6, 1e-12 * largest),
+        (0.0, 1e-15, 1e-12 * largest),
+    ]:
+        problem = state(Case(K, y, np.inf, epsilon))
+        np.testing.assert_allclose(problem.threshold(tol), expected, rtol=1e-12)
+
+
+def test_with_parameters():
+    problem = state(CASES[0])
+    other = problem.with_parameters(C=3, epsilon=0.25)
+    assert (other.C, other.epsilon) == (3.0, 0.25)
+    assert other.K is problem.K
+    assert problem.with_parameters().C == problem.C
