@@ -44,6 +44,9 @@ class DenseMatrix(DataMatrix):
     def columns(self, index):
         return np.array(self.K[:, index], dtype=np.float64, order="F")
 
+    def submatrix(self, rows, index):
+        return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
+
     def _blocks(self):
         """Float64 copies of successive blocks, along the axis in which K lies in memory."""
         L, P = self.shape

@@ -2,5 +2,6 @@
 
 from ._smo import SMO, GramColumns
 from ._solution import Solution, Status
+from ._working_set import WorkingSet, Workspace
 
-__all__ = ["SMO", "GramColumns", "Solution", "Status"]
+__all__ = ["SMO", "GramColumns", "Solution", "Status", "WorkingSet", "Workspace"]
