@@ -10,7 +10,7 @@ put on one and leaves S, and violators of the KKT conditions enter S, until ther
 The factor ``G_SS = R R'`` (R lower triangular) survives from one problem to the next.
 
 Contract: ``F = G alpha - l`` on entry and exit, G is symmetric with a unit diagonal, and nothing
-is checked. A column that depends on those of S within `DEPENDENT` never enters the factor; it is
+is checked. A column that depends on those of S within `dependent` never enters the factor; it is
 exchanged for one of them along the direction in which G is singular.
 """
 
@@ -28,8 +28,9 @@ cdef enum:
     REFINE = 4    # Newton steps in a row: all but the first correct rounding errors
     ENTRIES = 10  # a variable that entered S so often in one problem only moves rounding errors
 
-cdef double DEPENDENT = 1e-10  # least pivot: the squared distance of a column from those of S
 cdef double ENTER = 0.3        # violators of at least this share of the largest enter together
+cdef double ROUNDING = 1e-14   # a pivot below this is nothing but rounding errors
+cdef double TRUSTED = 0.5      # share of the predicted decrease without which a step is not made
 cdef double BLAS3 = 10.0       # speed of a matrix product relative to plane rotations
 
 
@@ -60,11 +61,14 @@ cdef class ActiveSet:
         Number of variables.
     alpha, F : float64 arrays of shape (n,)
         The variables and the gradient of the smooth part; to be set before `begin`.
+    dependent : float
+        Least pivot of the factor: the squared distance of a column from those of S.
     n_steps : int
         Newton steps so far.
     """
 
     cdef readonly Py_ssize_t n, n_steps
+    cdef public double dependent
     cdef Py_ssize_t rank, capacity, m, m_max  # m is the number of free variables
     cdef double[::1, :] _G, _R
     cdef double[:, ::1] _doubles
@@ -90,6 +94,7 @@ cdef class ActiveSet:
 
     def __init__(self, Py_ssize_t rank):
         self.rank = rank
+        self.dependent = 1e-10
         self._reserve(1)
 
     def _reserve(self, Py_ssize_t capacity):
@@ -193,8 +198,8 @@ cdef class ActiveSet:
     cdef void _sweep(self, int sweeps) noexcept nogil:
         cdef Py_ssize_t j
         cdef double u, value, delta, largest
-        cdef int n = <int> self.n, one = 1, sweep
-        for sweep in range(sweeps):
+        cdef int n = <int> self.n, one = 1, _sweep
+        for _sweep in range(sweeps):
             largest = 0
             for j in range(self.n):
                 u = self.alpha_[j] - self.F_[j]
@@ -212,10 +217,12 @@ cdef class ActiveSet:
                 return
 
     cdef void _synchronise(self) noexcept nogil:
-        # S becomes the variables strictly between their bounds.
+        # S becomes the variables strictly between their bounds, if they are independent.
         cdef Py_ssize_t p, j, count = 0
         for p in range(self.m):
-            self.leaves[p] = not self._is_free(self.member[p])
+            self.leaves[p] = not self._is_free(self.member[p]) or (
+                self.R[p + p * self.m_max] * self.R[p + p * self.m_max] <= self.dependent
+            )
         self._remove()
         for j in range(self.n):
             if self._is_free(j):
@@ -273,8 +280,10 @@ cdef class ActiveSet:
             inside = inside and not self.leaves[p]
         if inside:
             self.refined += 1
-            self._evaluate_step()
-            self._move()
+            if self._evaluate_step() < TRUSTED * slope / 2:
+                self._move()
+            else:
+                self.refined = REFINE
             return
         self.refined = 0
         step = self._first_bound()
@@ -376,7 +385,7 @@ cdef class ActiveSet:
         # line, or nearly so: follow it downhill to the first bound, where j takes the place.
         cdef Py_ssize_t p
         cdef int n = <int> self.n, one = 1
-        cdef double slope = self._slope(j), curvature = 1, direction, value, own, step, step_j
+        cdef double slope = self._slope(j), curvature = 1, direction, value, own, step, step_j, change
         cdef bint met
         for p in range(self.m):
             self.d[p] = -self.G[self.member[p] + j * self.capacity]
@@ -389,7 +398,7 @@ cdef class ActiveSet:
             self.d[p] *= direction
         own = self._upper(j) - self.alpha_[j] if direction > 0 else self.alpha_[j] - self._lower(j)
         step = min(own, self._first_bound())
-        if curvature * step > fabs(slope):
+        if curvature > ROUNDING and curvature * step > fabs(slope):
             step = fabs(slope) / curvature
         if step == INFINITY:
             self.entries[j] = ENTRIES
@@ -399,7 +408,12 @@ cdef class ActiveSet:
             value = self._upper(j) if direction > 0 else self._lower(j)
         step_j = value - self.alpha_[j]
         met = self._aim(step)
-        self._evaluate_step()
+        change = self._evaluate_step()
+        # The objective changes by this much more with the step of alpha_j
+        change += step_j * (self._slope(j) + self.q[j] + 0.5 * step_j)
+        if not change < -0.5 * TRUSTED * step * fabs(slope):
+            self.entries[j] = ENTRIES
+            return
         self._move()
         self.alpha_[j] = value
         daxpy(&n, &step_j, self.G + j * self.capacity, &one, self.F_, &one)
@@ -463,7 +477,7 @@ cdef class ActiveSet:
                     row, &ld_,
                 )
             pivot = A[t + t * BLOCK] - ddot(&k, row, &ld_, row, &ld_)
-            if not pivot > DEPENDENT:
+            if not pivot > self.dependent:
                 continue
             row[n_kept * ld] = sqrt(pivot)
             if n_kept < t:

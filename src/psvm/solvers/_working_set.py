@@ -26,8 +26,12 @@ EXACT = 0.3
 """Violation left in the small problem, as a share of the one allowed: room for rounding."""
 WORK = 5e8
 """Operations of one uninterrupted run of the core: less than half a second."""
+DEPENDENT = 1e-10
+"""Squared distance from the others below which a column counts as their combination."""
+CAUTION = 100.0
+"""Factor of that distance after a round in which rounding errors undid the progress."""
 PATIENCE = 4
-"""Rounds without progress after which double precision allows no more."""
+"""Such rounds in a row after which double precision allows no more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +166,7 @@ class _Run:
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience = 0, PATIENCE
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
-        self.best = np.inf
+        self.workspace.small.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
         self.fixed = None
         self.r, self.F = problem.y, -problem.l
@@ -175,25 +179,24 @@ class _Run:
         status = None
         while status is None:
             d = kkt_violation(self.alpha, self.F, self.problem.C, self.problem.epsilon)
-            worst = d.max(initial=0.0)
-            if worst <= self.threshold:
+            if d.max(initial=0.0) <= self.threshold:
                 status = Status.OPTIMAL
             else:
-                status = self.limit() or self.stalled(worst) or self.round(d)
+                status = self.limit() or self.round(d)
         return self.solution(status)
 
     def round(self, d):
         """Extend W, solve its problem, and evaluate the whole problem there."""
         new = self.choose(d)
         if len(new):
-            self.patience = PATIENCE
             if self.alpha[new].any():
                 self.fixed = None
             self.workspace.extend(new)
         self.n_iter += 1
+        before = self.alpha.copy(), self.r, self.F
         status = self.solve_small()
         self.evaluate()
-        return status
+        return status or self.judge(before, d.max())
 
     def solve_small(self):
         """Minimise over W, the other variables fixed."""
@@ -249,12 +252,21 @@ class _Run:
             return Status.MAX_ITER
         return None
 
-    def stalled(self, worst):
-        """Whether the violation has not decreased for several rounds, though W did not change."""
-        if worst < 0.9 * self.best:
-            self.best, self.patience = worst, PATIENCE
+    def judge(self, before, worst):
+        """Take a round back that made things worse; too many of them are the end."""
+        value = self.value(self.alpha, self.r)
+        d = kkt_violation(self.alpha, self.F, self.problem.C, self.problem.epsilon)
+        if value < self.value(before[0], before[1]) or d.max() < worst:
+            self.patience = PATIENCE
+            return None
+        self.alpha, self.r, self.F = before
+        self.workspace.small.dependent *= CAUTION
         self.patience -= 1
-        return Status.STALLED if self.patience < 0 else None
+        return Status.STALLED if self.patience == 0 else None
+
+    def value(self, alpha, r):
+        """The objective plus ``1/2 y'y``: a sum without cancellation."""
+        return 0.5 * r @ r + self.problem.epsilon * np.abs(alpha).sum()
 
     def solution(self, status):
         problem, alpha, F = self.problem, self.alpha, self.F
