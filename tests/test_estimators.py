@@ -264,7 +264,7 @@ def test_equal_vectors_describe_once():
 
 def test_names_of_a_data_frame_in_dyadic_mode():
     data = load_breast_cancer(as_frame=True)
-    model = PSVC(kernel="dyadic", epsilon=12.0).fit(data.data, data.target_names[data.target])
+    model = PSVC(kernel="dyadic", epsilon=5.0).fit(data.data, data.target_names[data.target])
     names = data.data.columns[model.support_]
     assert 0 < len(names) < 10
     np.testing.assert_array_equal(model.support_objects_, names)
@@ -396,7 +396,7 @@ def test_bad_parameters(parameters, culprit):
         ([1.0, 2.0], "2D array"),
         ([[1.0], [2.0], [3.0]], "inconsistent numbers of samples"),
         ([["a"], ["b"]], "could not convert"),
-        ([[1j], [2.0]], "Complex"),
+        (np.array([[1j], [2.0]]), "Complex"),
         (np.empty((2, 0)), "0 feature"),
         (np.empty((0, 3)), "0 sample"),
     ],

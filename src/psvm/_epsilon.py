@@ -2,14 +2,15 @@
 
 import hashlib
 import time
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from .matrix import Standardized
 from .problem import Problem
-from .solvers import GramColumns
 
 PER_DECADE = 10
 """Grid points of epsilon / epsilon_max in a factor of ten."""
@@ -19,9 +20,11 @@ N_FOLDS = 5
 PATIENCE = 8
 """The path ends when the criterion has not improved for so many points,"""
 DENSEST = 0.7
-"""or when the share of support objects among the training objects exceeds this."""
-PATH_TOL = 0.05
-"""Tolerance on the path, that of the papers: errors of prediction need no more."""
+"""or when there are more support objects than this share of the distinct rows."""
+PATH_TOL = 0.01
+"""Tolerance on the path: errors of prediction need no more."""
+SLACK = 0.005
+"""The largest epsilon wins whose error exceeds the smallest by at most this share."""
 FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
@@ -43,7 +46,7 @@ def choose_epsilon(rule, matrix, y, *, weights, usable, digests, own_columns, C,
     own_columns : bool
         Whether column j describes by row j, so that it has to leave a fold together with it.
     C : float
-    solver : SMO
+    solver : Solver
 
     Returns
     -------
@@ -52,6 +55,7 @@ def choose_epsilon(rule, matrix, y, *, weights, usable, digests, own_columns, C,
     full = _Path(matrix, y, weights, usable, C, solver)
     epsilon_max = full.problem.epsilon_max
     folds = assign_folds(digests, y, weights)
+    n_distinct = len({digest for digest, fold in zip(digests, folds, strict=True) if fold >= 0})
     if folds.max() < 2:
         return FALLBACK * epsilon_max
     if rule == "aicc":
@@ -64,27 +68,37 @@ def choose_epsilon(rule, matrix, y, *, weights, usable, digests, own_columns, C,
             path = _Path(matrix, y, np.where(out, 0.0, weights), keep, C, solver)
             path.held_out, path.held_out_weights = out, weights[out]
             paths.append(path)
-    return _follow(paths, criterion, epsilon_max, weights.sum(), solver)
+    return _follow(paths, criterion, epsilon_max, weights.sum(), n_distinct, solver)
 
 
-def _follow(paths, criterion, epsilon_max, total, solver):
-    """Lower epsilon on all paths together; the epsilon with the smallest criterion."""
-    best, chosen, waited = np.inf, epsilon_max, 0
-    deadline = np.inf if solver.max_time is None else time.perf_counter() + solver.max_time
+def _follow(paths, criterion, epsilon_max, total, n_distinct, solver):
+    """Lower epsilon on all paths together and choose one."""
+    epsilons, values = [], []
+    # Half of the time is left for the final solve.
+    deadline = np.inf if solver.max_time is None else time.perf_counter() + solver.max_time / 2
     for step in range(PER_DECADE * DECADES + 1):
         epsilon = epsilon_max * 10 ** (-step / PER_DECADE)
         for path in paths:
             # K̃'y and alpha grow like the root of the sample size, and epsilon and C with them.
             path.advance(epsilon, np.sqrt(path.total / total))
-        value = sum(criterion(path) for path in paths)
-        if value < best:
-            best, chosen, waited = value, epsilon, 0
-        else:
-            waited += 1
-        dense = max(path.density for path in paths) > DENSEST
-        if waited >= PATIENCE or dense or time.perf_counter() >= deadline:
+        epsilons.append(epsilon)
+        values.append(sum(criterion(path) for path in paths))
+        n_support = max(len(path.solution.support) for path in paths)
+        if step - np.argmin(values) >= PATIENCE or n_support > DENSEST * n_distinct:
             break
-    return chosen
+        if time.perf_counter() >= deadline:
+            warnings.warn(
+                f"max_time ended the search for epsilon at {epsilon / epsilon_max:.2g} of "
+                "epsilon_max. Increase max_time, or give epsilon a number.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+            break
+    return epsilons[np.argmax(np.array(values) <= _good_enough(min(values), criterion))]
+
+
+def _good_enough(best, criterion):
+    return best * (1 + SLACK) if criterion is _held_out_error else best
 
 
 class _Path:
@@ -94,19 +108,14 @@ class _Path:
         self.matrix, self.y, self.C = matrix, y, C
         self.problem = Problem.create(Standardized(matrix, weights, usable), y, C, 0.0)
         self.solver = replace(solver, tol=max(solver.tol, PATH_TOL))
-        self.columns = GramColumns(self.problem.K)
+        self.workspace = solver.workspace(self.problem.K)
         self.total = weights.sum()
-        self.n_rows = np.count_nonzero(weights)
         self.alpha = np.zeros(matrix.shape[1])
 
     def advance(self, epsilon, scale):
         problem = self.problem.with_parameters(epsilon=scale * epsilon, C=scale * self.C)
-        self.solution = self.solver.minimise(problem, start=self.alpha, columns=self.columns)
+        self.solution = self.solver.minimise(problem, start=self.alpha, workspace=self.workspace)
         self.alpha = self.solution.alpha
-
-    @property
-    def density(self):
-        return len(self.solution.support) / self.n_rows
 
     def predictions(self):
         support = self.solution.support
@@ -140,8 +149,7 @@ def assign_folds(digests, y, weights):
             lowest[digest] = min(target, lowest.get(digest, np.inf))
     order = sorted(lowest, key=lambda digest: (lowest[digest], digest))
     n_folds = min(N_FOLDS, len(order))
-    # The first fold dealt to changes from round to round; else it always got the smallest target.
-    fold_of = {digest: (p + p // n_folds) % n_folds for p, digest in enumerate(order)}
+    fold_of = {digest: place % n_folds for place, digest in enumerate(order)}
     pairs = zip(digests, weights, strict=True)
     return np.array([fold_of[digest] if weight > 0 else -1 for digest, weight in pairs])
 

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from ._validation import check_number, check_positive_integer, check_vector
 from .matrix import DataMatrix, Standardized, as_matrix
 from .problem import Problem
-from .solvers import SMO, Solution, Status
+from .solvers import SMO, Solution, Status, WorkingSet
 
 
 def solve(
@@ -44,7 +44,7 @@ def solve(
         Bound of the variables.
     epsilon : float
         Correlation threshold; from ``||K̃'y||_inf`` on the solution is 0.
-    solver : {"auto"} or SMO, default="auto"
+    solver : {"auto"}, SMO or WorkingSet, default="auto"
         The solver and its options.
     tol : float, default=1e-4
         Largest KKT violation relative to epsilon, or to ``||K̃'y||_inf`` if epsilon is 0.
@@ -105,9 +105,11 @@ def make_solver(solver, *, tol, max_iter=None, max_time=None):
     if max_time is not None:
         check_number("max_time", max_time, above=0)
     if isinstance(solver, str) and solver == "auto":
-        solver = SMO()
-    if not isinstance(solver, SMO):
-        raise ValueError(f"solver must be 'auto' or an instance of psvm.SMO, got {solver!r}.")
+        solver = WorkingSet()
+    if not isinstance(solver, (SMO, WorkingSet)):
+        raise ValueError(
+            f"solver must be 'auto' or an instance of psvm.SMO or psvm.WorkingSet, got {solver!r}."
+        )
     return solver.with_defaults(tol=tol, max_iter=max_iter, max_time=max_time)
 
 

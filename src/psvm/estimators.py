@@ -145,7 +145,7 @@ class _BasePSVM(BaseEstimator):
             )
         if solver.max_time is not None:
             left = solver.max_time - (time.perf_counter() - began)
-            solver = replace(solver, max_time=max(left, 1e-3))
+            solver = replace(solver, max_time=max(left, 1e-9))
         K = Standardized(matrix, weights, usable)
         problem = Problem.create(K, y, self.C, self.epsilon_)
         solution = solver.minimise(problem, start=start)

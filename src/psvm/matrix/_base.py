@@ -54,6 +54,10 @@ class DataMatrix(ABC):
     def columns(self, index):
         """``K[:, index]`` as a new dense float64 array; `index` is a slice or an integer array."""
 
+    def submatrix(self, rows, index):
+        """``K[rows][:, index]`` as a new dense float64 array."""
+        return self.columns(index)[rows]
+
     def column_statistics(self, weights):
         """Weighted means, centred norms and plain norms of all columns.
 

@@ -68,6 +68,9 @@ class DenseMatrix(DataMatrix):
                 total += added
         return with_norms(means, squares, weights)
 
+    def submatrix(self, rows, index):
+        return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
+
     def _blocks(self):
         """Float64 copies of successive blocks, along the axis in which K lies in memory."""
         L, P = self.shape

@@ -59,6 +59,10 @@ class KernelMatrix(DataMatrix):
             out[:, ~kept] = self._evaluate(index[~kept])
         return out
 
+    def submatrix(self, rows, index):
+        K_b = np.asarray(self.kernel(self.X[rows], self.Z[index]), dtype=np.float64)
+        return np.asfortranarray(K_b)
+
     def _blocks(self):
         for number, block in enumerate(self._slices):
             yield block, self._block(number)

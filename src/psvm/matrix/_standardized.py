@@ -82,6 +82,14 @@ class Standardized:
         K_b *= self._root[:, None]
         return K_b
 
+    def submatrix(self, rows, index):
+        """``K̃[rows][:, index]`` as a dense array."""
+        K_b = self.matrix.submatrix(rows, index)
+        K_b -= self.means[index]
+        K_b *= self._inverse[index]
+        K_b *= self._root[rows, None]
+        return K_b
+
     def gram_columns(self, index):
         """``Q[:, index]`` of ``Q = K̃'K̃``, with an exact unit diagonal."""
         L, P = self.shape

@@ -2,14 +2,14 @@
 
 import enum
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from .._core import _smo as _compiled
-from .._validation import check_number, check_positive_integer
-from ..problem import duality_gap, kkt_violation, objective
+from ..problem import kkt_violation, objective
 from ._solution import Solution, Status
+from ._solver import Solver
 
 ANNEAL_START, ANNEAL_FACTOR, ANNEAL_TOL = 0.1, 0.9, 4.0
 CHUNK = 2_000_000
@@ -28,7 +28,7 @@ class Event(enum.IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SMO:
+class SMO(Solver):
     """Options of the papers' Sequential Minimal Optimization.
 
     The eight variants of the papers are the combinations of `pair`, `block` and `anneal`.
@@ -62,49 +62,21 @@ class SMO:
     pair: bool = True
     block: bool = True
     anneal: bool = True
-    tol: float | None = None
-    max_iter: int | None = None
-    max_time: float | None = None
 
     def __post_init__(self):
         for name in ("pair", "block", "anneal"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
-        if self.tol is not None:
-            check_number("tol", self.tol, above=0)
-        if self.max_iter is not None:
-            check_positive_integer("max_iter", self.max_iter)
-        if self.max_time is not None:
-            check_number("max_time", self.max_time, above=0)
+        super().__post_init__()
 
-    def with_defaults(self, *, tol, max_iter=None, max_time=None):
-        """Fill in what was left open with the limits of the caller."""
-        return replace(
-            self,
-            tol=tol if self.tol is None else self.tol,
-            max_iter=max_iter if self.max_iter is None else self.max_iter,
-            max_time=max_time if self.max_time is None else self.max_time,
-        )
+    def workspace(self, K):
+        """The columns of Q that were evaluated."""
+        return GramColumns(K)
 
-    def minimise(self, problem, *, start=None, columns=None, core=_compiled.Core):
-        """Solve a problem.
-
-        Parameters
-        ----------
-        problem : Problem
-        start : ndarray of shape (P,), default=None
-            Warm start; clipped into the box.
-        columns : GramColumns, default=None
-            Columns of Q that are already known, shared between solves of the same data.
-        core : type, default=the compiled one
-            The inner loop.
-
-        Returns
-        -------
-        Solution
-        """
-        run = _Run(self, problem, start, columns or GramColumns(problem.K), core)
-        return run.solve()
+    def minimise(self, problem, *, start=None, workspace=None, core=_compiled.Core):
+        """Solve a problem; `core` is the inner loop. See `Solver.minimise`."""
+        columns = self.workspace(problem.K) if workspace is None else workspace
+        return _Run(self, problem, start, columns, core).solve()
 
 
 class GramColumns:
@@ -225,24 +197,15 @@ class _Run:
         return r, self.problem.gradient(r)
 
     def solution(self, status):
-        problem, alpha = self.problem, self.alpha
         r, F = self.certify()
-        coef, shift = problem.K.coef(alpha)
-        return Solution(
-            alpha=alpha,
-            F=F,
-            objective=objective(alpha, F, problem.l, problem.epsilon),
-            gap=duality_gap(alpha, F, r, problem.y, problem.C, problem.epsilon),
-            kkt_violation=float(
-                kkt_violation(alpha, F, problem.C, problem.epsilon).max(initial=0.0)
-            ),
+        return Solution.certified(
+            self.problem,
+            self.alpha,
+            r,
+            F,
             status=status,
             n_iter=self.core.n_iter,
             n_q_columns=len(self.columns.kept) - self.known,
             n_blocks=self.core.n_blocks,
             time=time.perf_counter() - self.began,
-            C=problem.C,
-            epsilon=problem.epsilon,
-            coef=coef,
-            intercept=problem.b + shift,
         )

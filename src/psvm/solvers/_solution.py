@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..problem import duality_gap, kkt_violation, objective
+
 
 class Status(enum.Enum):
     """How a solve ended.
@@ -87,6 +89,24 @@ class Solution:
     epsilon: float
     coef: np.ndarray
     intercept: float
+
+    @classmethod
+    def certified(cls, problem, alpha, r, F, **counts):
+        """A solution with its certificate; r and F are the residual and gradient at alpha."""
+        C, epsilon = problem.C, problem.epsilon
+        coef, shift = problem.K.coef(alpha)
+        return cls(
+            alpha=alpha,
+            F=F,
+            objective=objective(alpha, F, problem.l, epsilon),
+            gap=duality_gap(alpha, F, r, problem.y, C, epsilon),
+            kkt_violation=float(kkt_violation(alpha, F, C, epsilon).max(initial=0.0)),
+            C=C,
+            epsilon=epsilon,
+            coef=coef,
+            intercept=problem.b + shift,
+            **counts,
+        )
 
     @property
     def support(self):

@@ -1,0 +1,61 @@
+"""Three jobs of a P-SVM: classify dyadic data, predict numbers, select features."""
+
+import time
+
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from psvm import PSVC, PSVR
+
+
+def show(title, model, began, quality):
+    took = time.perf_counter() - began
+    print(f"{title}\n  {quality}")
+    print(f"  support objects {model.n_support_} of {len(model.alpha_)}")
+    print(
+        f"  epsilon {model.epsilon_:.4g}, duality gap {model.dual_gap_:.2g} at an objective of",
+        end="",
+    )
+    print(f" {model.solution_.objective:.4g}, {model.solution_.status.value}")
+    print(f"  fitted in {took:.2f} s\n")
+
+
+def classify():
+    """Rows are images, columns are pixels: the matrix is used as it was measured."""
+    K, digit = load_digits(return_X_y=True)
+    K, y = K[(digit == 3) | (digit == 8)], digit[(digit == 3) | (digit == 8)]
+    K, K_test, y, y_test = train_test_split(K, y, test_size=0.5, random_state=0)
+    began = time.perf_counter()
+    model = PSVC(kernel="dyadic").fit(K, y)
+    accuracy = f"accuracy on {len(y_test)} other images {model.score(K_test, y_test):.3f}"
+    show("Classification of dyadic data: 3 or 8, images x pixels", model, began, accuracy)
+
+
+def predict_numbers():
+    X, y = load_diabetes(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0)
+    scaler = StandardScaler().fit(X)
+    began = time.perf_counter()
+    model = PSVR().fit(scaler.transform(X), y)
+    quality = (
+        f"R^2 on {len(y_test)} other patients {model.score(scaler.transform(X_test), y_test):.3f}"
+    )
+    show("Regression with an RBF kernel: progression of diabetes", model, began, quality)
+
+
+def select():
+    data = load_breast_cancer(as_frame=True)
+    y = data.target_names[data.target]
+    K, K_test, y, y_test = train_test_split(data.data, y, test_size=0.3, random_state=0)
+    began = time.perf_counter()
+    model = PSVC(kernel="dyadic", epsilon=3.0).fit(K, y)
+    accuracy = f"accuracy on {len(y_test)} other patients {model.score(K_test, y_test):.3f}"
+    accuracy += f"\n  selected: {', '.join(model.support_objects_)}"
+    show("Feature selection by a large epsilon: breast cancer", model, began, accuracy)
+
+
+if __name__ == "__main__":
+    classify()
+    predict_numbers()
+    select()

@@ -1,0 +1,566 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: cdivision=True, initializedcheck=False
+"""An exact active-set method for the small problem of a working set of n variables.
+
+    minimise   1/2 alpha'G alpha - l'alpha + epsilon ||alpha||_1    subject to |alpha_j| <= C
+
+A few sweeps of coordinate descent guess the support. Then Newton steps on the set S of free
+variables go to the exact minimum for the signs at hand: a variable that would leave its bounds is
+put on one and leaves S, and violators of the KKT conditions enter S, until there are none.
+The factor ``G_SS = R R'`` (R lower triangular) survives from one problem to the next.
+
+Contract: ``F = G alpha - l`` on entry and exit, G is symmetric with a unit diagonal, and nothing
+is checked. A column that depends on those of S within `dependent` never enters the factor; it is
+exchanged for one of them along the direction in which G is singular.
+"""
+
+from libc.math cimport fabs, INFINITY, sqrt
+from libc.string cimport memmove, memset
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, drot, dsyrk, dtrsm, dtrsv
+
+import numpy as np
+
+cdef enum:
+    SOLVED = 0    # no violation above the threshold that this method can repair
+    PAUSED = 1    # the allowed amount of work was done; call again to go on
+
+    BLOCK = 64    # columns appended to the factor by one matrix product
+    REFINE = 4    # Newton steps in a row: all but the first correct rounding errors
+    ENTRIES = 10  # a variable that entered S so often in one problem only moves rounding errors
+
+cdef double ENTER = 0.3        # violators of at least this share of the largest enter together
+cdef double ROUNDING = 1e-14   # a pivot below this is nothing but rounding errors
+cdef double TRUSTED = 0.5      # share of the predicted decrease without which a step is not made
+cdef double BLAS3 = 10.0       # speed of a matrix product relative to plane rotations
+
+
+cdef inline double clip(double v, double lower, double upper) noexcept nogil:
+    return lower if v < lower else upper if v > upper else v
+
+
+cdef inline double violation(double a, double F, double C, double epsilon) noexcept nogil:
+    # `001` eq. 25
+    cdef double g
+    if a == 0:
+        return fabs(F) - epsilon
+    g = F + epsilon if a > 0 else epsilon - F
+    return g if fabs(a) >= C else fabs(g)
+
+
+cdef class ActiveSet:
+    """The small problem: its matrix G, its variables, and the factor of the free ones.
+
+    Parameters
+    ----------
+    rank : int
+        Upper bound of the rank of G.
+
+    Attributes
+    ----------
+    n : int
+        Number of variables.
+    alpha, F : float64 arrays of shape (n,)
+        The variables and the gradient of the smooth part; to be set before `begin`.
+    dependent : float
+        Least pivot of the factor: the squared distance of a column from those of S.
+    n_steps : int
+        Newton steps so far.
+    """
+
+    cdef readonly Py_ssize_t n, n_steps
+    cdef public double dependent
+    cdef Py_ssize_t rank, capacity, m, m_max  # m is the number of free variables
+    cdef double[::1, :] _G, _R
+    cdef double[:, ::1] _doubles
+    cdef Py_ssize_t[:, ::1] _integers
+    cdef unsigned char[:, ::1] _flags
+    cdef double *G
+    cdef double *R
+    cdef double *alpha_
+    cdef double *F_
+    cdef double *sign
+    cdef double *d        # direction, target and step of the free variables by their place in S
+    cdef double *target
+    cdef double *delta
+    cdef double *q        # G times a step
+    cdef double *wide     # a step of all variables
+    cdef Py_ssize_t *member   # S
+    cdef Py_ssize_t *place    # of a variable in S, or -1
+    cdef Py_ssize_t *listed   # variables to enter S
+    cdef unsigned char *entries
+    cdef unsigned char *leaves  # by place in S
+    cdef double C, epsilon, threshold, work
+    cdef int refined
+
+    def __init__(self, Py_ssize_t rank):
+        self.rank = rank
+        self.dependent = 1e-10
+        self._reserve(1)
+
+    def _reserve(self, Py_ssize_t capacity):
+        # Room for `capacity` variables; what is there stays.
+        cdef Py_ssize_t n = self.n, m = self.m
+        cdef Py_ssize_t m_max = max(min(capacity, self.rank), 1)
+        G, R = np.empty((capacity, capacity), order="F"), np.empty((m_max, m_max), order="F")
+        doubles = np.zeros((8, capacity))
+        integers = np.zeros((3, capacity), dtype=np.intp)
+        if n:
+            G[:n, :n] = np.asarray(self._G)[:n, :n]
+            R[:m, :m] = np.asarray(self._R)[:m, :m]
+            doubles[:, :n] = np.asarray(self._doubles)[:, :n]
+            integers[:, :n] = np.asarray(self._integers)[:, :n]
+        self._G, self._R, self._doubles, self._integers = G, R, doubles, integers
+        self._flags = np.zeros((2, capacity), dtype=np.uint8)
+        self.G, self.R = &self._G[0, 0], &self._R[0, 0]
+        self.alpha_, self.F_, self.sign = (
+            &self._doubles[0, 0], &self._doubles[1, 0], &self._doubles[2, 0]
+        )
+        self.d, self.target, self.delta = (
+            &self._doubles[3, 0], &self._doubles[4, 0], &self._doubles[5, 0]
+        )
+        self.q, self.wide = &self._doubles[6, 0], &self._doubles[7, 0]
+        self.member, self.place, self.listed = (
+            &self._integers[0, 0], &self._integers[1, 0], &self._integers[2, 0]
+        )
+        self.entries, self.leaves = &self._flags[0, 0], &self._flags[1, 0]
+        self.capacity, self.m_max = capacity, m_max
+
+    @property
+    def alpha(self):
+        """The variables, a view."""
+        return np.asarray(self._doubles)[0, :self.n]
+
+    @property
+    def F(self):
+        """The gradient, a view."""
+        return np.asarray(self._doubles)[1, :self.n]
+
+    def extend(self, G_new):
+        """Add q variables at 0; `G_new` holds the last q columns of the new G."""
+        cdef Py_ssize_t n = self.n, q = G_new.shape[1], j
+        if n + q > self.capacity:
+            self._reserve(max(n + q, min(2 * n, n + q + 1000)))
+        G = np.asarray(self._G)
+        G[:n + q, n:n + q] = G_new
+        G[n:n + q, :n] = G_new[:n].T
+        for j in range(n, n + q):
+            self._G[j, j] = 1
+            self.alpha_[j] = 0
+            self.place[j] = -1
+        self.n = n + q
+
+    def keep(self, index):
+        """Forget all variables but those of the increasing `index`."""
+        cdef Py_ssize_t p
+        position = np.full(self.n, -1, dtype=np.intp)
+        position[index] = np.arange(len(index))
+        for p in range(self.m):
+            self.leaves[p] = position[self.member[p]] < 0
+        self._remove()
+        G, n = np.asarray(self._G), len(index)
+        G[:n, :n] = G[np.ix_(index, index)]
+        doubles = np.asarray(self._doubles)
+        doubles[:, :n] = doubles[:, index]
+        self.n = n
+        for p in range(n):
+            self.place[p] = -1
+        for p in range(self.m):
+            self.member[p] = position[self.member[p]]
+            self.place[self.member[p]] = p
+
+    def begin(self, double C, double epsilon, double threshold, int sweeps):
+        """Start on a problem: coordinate descent, and the factor of what it leaves free."""
+        with nogil:
+            self.C, self.epsilon, self.threshold = C, epsilon, threshold
+            memset(self.entries, 0, self.n)
+            self.refined = 0
+            self._sweep(sweeps)
+            self._synchronise()
+
+    def solve(self, double work):
+        """Go on with the problem for about `work` floating point operations; True at its end."""
+        cdef int code
+        self.work = work
+        with nogil:
+            code = self._solve()
+        return code == SOLVED
+
+    cdef int _solve(self) noexcept nogil:
+        while self.work > 0:
+            if self.refined < REFINE and self._largest_slope() > self.threshold:
+                self._newton_step()
+            elif not self._enter():
+                return SOLVED
+        return PAUSED
+
+    # ---- the guess
+
+    cdef void _sweep(self, int sweeps) noexcept nogil:
+        cdef Py_ssize_t j
+        cdef double u, value, delta, largest
+        cdef int n = <int> self.n, one = 1, _sweep
+        for _sweep in range(sweeps):
+            largest = 0
+            for j in range(self.n):
+                u = self.alpha_[j] - self.F_[j]
+                value = u - self.epsilon if u > self.epsilon else (
+                    u + self.epsilon if u < -self.epsilon else 0
+                )
+                value = clip(value, -self.C, self.C)
+                delta = value - self.alpha_[j]
+                if delta != 0:
+                    self.alpha_[j] = value
+                    # F += G[:, j] * delta
+                    daxpy(&n, &delta, self.G + j * self.capacity, &one, self.F_, &one)
+                    largest = max(largest, fabs(delta))
+            if largest <= self.threshold:
+                return
+
+    cdef void _synchronise(self) noexcept nogil:
+        # S becomes the variables strictly between their bounds, if they are independent.
+        cdef Py_ssize_t p, j, count = 0
+        for p in range(self.m):
+            self.leaves[p] = not self._is_free(self.member[p]) or (
+                self.R[p + p * self.m_max] * self.R[p + p * self.m_max] <= self.dependent
+            )
+        self._remove()
+        for j in range(self.n):
+            if self._is_free(j):
+                self._set_sign(j)
+                if self.place[j] < 0:
+                    self.listed[count] = j
+                    count += 1
+        self._append(count)
+
+    cdef inline bint _is_free(self, Py_ssize_t j) noexcept nogil:
+        return self.alpha_[j] != 0 and fabs(self.alpha_[j]) < self.C
+
+    cdef inline void _set_sign(self, Py_ssize_t j) noexcept nogil:
+        # Without the kink of epsilon at 0 there are no signs to keep.
+        if self.epsilon == 0:
+            self.sign[j] = 0
+        elif self.alpha_[j] != 0:
+            self.sign[j] = 1 if self.alpha_[j] > 0 else -1
+        else:
+            self.sign[j] = 1 if self.F_[j] < 0 else -1
+
+    cdef inline double _slope(self, Py_ssize_t j) noexcept nogil:
+        return self.F_[j] + self.epsilon * self.sign[j]
+
+    cdef inline double _lower(self, Py_ssize_t j) noexcept nogil:
+        return 0 if self.sign[j] > 0 else -self.C
+
+    cdef inline double _upper(self, Py_ssize_t j) noexcept nogil:
+        return 0 if self.sign[j] < 0 else self.C
+
+    # ---- steps of the free variables
+
+    cdef double _largest_slope(self) noexcept nogil:
+        cdef Py_ssize_t p
+        cdef double largest = 0
+        for p in range(self.m):
+            largest = max(largest, fabs(self._slope(self.member[p])))
+        return largest
+
+    cdef void _newton_step(self) noexcept nogil:
+        # Towards the minimum alpha_S + d. If that is out of bounds: to its projection, if that
+        # is at least as good as the point where d meets the first bound, else to that point.
+        cdef Py_ssize_t p, j
+        cdef double slope = 0, step
+        cdef bint inside = True
+        for p in range(self.m):
+            self.d[p] = -self._slope(self.member[p])
+        self._solve_factor(self.d)  # d = -G_SS^-1 (F_S + epsilon s_S)
+        self.n_steps += 1
+        for p in range(self.m):
+            j = self.member[p]
+            slope += self._slope(j) * self.d[p]
+            self.target[p] = clip(self.alpha_[j] + self.d[p], self._lower(j), self._upper(j))
+            self.leaves[p] = self.target[p] != self.alpha_[j] + self.d[p]
+            inside = inside and not self.leaves[p]
+        if inside:
+            self.refined += 1
+            if self._evaluate_step() < TRUSTED * slope / 2:
+                self._move()
+            else:
+                self.refined = REFINE
+            return
+        self.refined = 0
+        step = self._first_bound()
+        if self._evaluate_step() > (step - 0.5 * step * step) * slope:
+            self._aim(step)
+            self._evaluate_step()
+        self._move()
+        self._remove()
+
+    cdef inline double _to_bound(self, Py_ssize_t p) noexcept nogil:
+        cdef Py_ssize_t j = self.member[p]
+        cdef double bound = self._upper(j) if self.d[p] > 0 else self._lower(j)
+        return INFINITY if self.d[p] == 0 else (bound - self.alpha_[j]) / self.d[p]
+
+    cdef double _first_bound(self) noexcept nogil:
+        cdef Py_ssize_t p
+        cdef double step = INFINITY
+        for p in range(self.m):
+            step = min(step, self._to_bound(p))
+        return step
+
+    cdef bint _aim(self, double step) noexcept nogil:
+        # Targets at alpha_S + step d, exactly on the bounds that are met there; whether any is
+        cdef Py_ssize_t p, j
+        cdef bint met = False
+        for p in range(self.m):
+            j = self.member[p]
+            self.leaves[p] = self._to_bound(p) <= step
+            self.target[p] = clip(
+                self.alpha_[j] + step * self.d[p], self._lower(j), self._upper(j)
+            )
+            if self.leaves[p]:
+                self.target[p] = self._upper(j) if self.d[p] > 0 else self._lower(j)
+                met = True
+        return met
+
+    cdef double _evaluate_step(self) noexcept nogil:
+        # q = G @ delta for the step from alpha_S to the targets, and the change of the objective
+        cdef Py_ssize_t p, j
+        cdef int n = <int> self.n, ld = <int> self.capacity, one = 1
+        cdef double unit = 1, zero = 0, change = 0
+        for p in range(self.m):
+            self.delta[p] = self.target[p] - self.alpha_[self.member[p]]
+        if 4 * self.m > self.n:
+            memset(self.wide, 0, self.n * sizeof(double))
+            for p in range(self.m):
+                self.wide[self.member[p]] = self.delta[p]
+            dgemv(
+                <char*> b"N", &n, &n, &unit, self.G, &ld, self.wide, &one, &zero, self.q, &one
+            )
+            self.work -= 2.0 * self.n * self.n
+        else:
+            memset(self.q, 0, self.n * sizeof(double))
+            for p in range(self.m):
+                daxpy(&n, &self.delta[p], self.G + self.member[p] * ld, &one, self.q, &one)
+            self.work -= 2.0 * self.n * self.m
+        for p in range(self.m):
+            j = self.member[p]
+            change += self.delta[p] * (self._slope(j) + 0.5 * self.q[j])
+        return change
+
+    cdef void _move(self) noexcept nogil:
+        cdef Py_ssize_t p, j
+        for p in range(self.m):
+            self.alpha_[self.member[p]] = self.target[p]
+        for j in range(self.n):
+            self.F_[j] += self.q[j]
+
+    # ---- variables that enter
+
+    cdef bint _enter(self) noexcept nogil:
+        # The worst violators become free; False if there are none.
+        cdef Py_ssize_t j, worst = -1, count = 0
+        cdef double d, largest = self.threshold
+        self.refined = 0
+        for j in range(self.n):
+            if self.place[j] < 0 and self.entries[j] < ENTRIES:
+                d = violation(self.alpha_[j], self.F_[j], self.C, self.epsilon)
+                if d > largest:
+                    largest = d
+                    worst = j
+        if worst < 0:
+            return False
+        largest = max(ENTER * largest, self.threshold)
+        for j in range(self.n):
+            if self.place[j] < 0 and self.entries[j] < ENTRIES and count < BLOCK and (
+                violation(self.alpha_[j], self.F_[j], self.C, self.epsilon) > largest
+            ):
+                self.listed[count] = j
+                count += 1
+                self.entries[j] += 1
+                self._set_sign(j)
+        if self._append(count) == 0:
+            self._exchange(worst)
+        return True
+
+    cdef void _exchange(self, Py_ssize_t j) noexcept nogil:
+        # Column j depends on those of S. Along z = (-G_SS^-1 G_Sj, 1) the objective is a straight
+        # line, or nearly so: follow it downhill to the first bound, where j takes the place.
+        cdef Py_ssize_t p
+        cdef int n = <int> self.n, one = 1
+        cdef double slope = self._slope(j), curvature = 1, direction, value, own, step, step_j, change
+        cdef bint met
+        for p in range(self.m):
+            self.d[p] = -self.G[self.member[p] + j * self.capacity]
+        self._solve_factor(self.d)
+        for p in range(self.m):
+            slope += self._slope(self.member[p]) * self.d[p]
+            curvature += self.G[self.member[p] + j * self.capacity] * self.d[p]
+        direction = -1 if slope > 0 else 1
+        for p in range(self.m):
+            self.d[p] *= direction
+        own = self._upper(j) - self.alpha_[j] if direction > 0 else self.alpha_[j] - self._lower(j)
+        step = min(own, self._first_bound())
+        if curvature > ROUNDING and curvature * step > fabs(slope):
+            step = fabs(slope) / curvature
+        if step == INFINITY:
+            self.entries[j] = ENTRIES
+            return
+        value = self.alpha_[j] + step * direction
+        if step == own:
+            value = self._upper(j) if direction > 0 else self._lower(j)
+        step_j = value - self.alpha_[j]
+        met = self._aim(step)
+        change = self._evaluate_step()
+        # The objective changes by this much more with the step of alpha_j
+        change += step_j * (self._slope(j) + self.q[j] + 0.5 * step_j)
+        if not change < -0.5 * TRUSTED * step * fabs(slope):
+            self.entries[j] = ENTRIES
+            return
+        self._move()
+        self.alpha_[j] = value
+        daxpy(&n, &step_j, self.G + j * self.capacity, &one, self.F_, &one)
+        self._remove()
+        if met and self._is_free(j):
+            self.listed[0] = j
+            self._append(1)
+
+    # ---- the factor
+
+    cdef void _solve_factor(self, double* x) noexcept nogil:
+        # x = G_SS^-1 x
+        cdef int m = <int> self.m, ld = <int> self.m_max, one = 1
+        dtrsv(<char*> b"L", <char*> b"N", <char*> b"N", &m, self.R, &ld, x, &one)
+        dtrsv(<char*> b"L", <char*> b"T", <char*> b"N", &m, self.R, &ld, x, &one)
+        self.work -= 2.0 * m * m
+
+    cdef Py_ssize_t _append(self, Py_ssize_t count) noexcept nogil:
+        # Append the listed variables that are independent; their number
+        cdef Py_ssize_t start = 0, accepted = 0
+        while start < count:
+            accepted += self._append_block(self.listed + start, min(count - start, BLOCK))
+            start += BLOCK
+        return accepted
+
+    cdef Py_ssize_t _append_block(self, Py_ssize_t* new, Py_ssize_t count) noexcept nogil:
+        cdef double[BLOCK * BLOCK] A
+        cdef Py_ssize_t[BLOCK] kept
+        cdef Py_ssize_t t, u, i, m = self.m, ld = self.m_max, n_kept = 0
+        cdef int q, m_ = <int> m, ld_ = <int> ld, k, block = BLOCK
+        cdef double unit = 1, minus = -1, pivot
+        cdef double *row
+        count = min(count, self.m_max - m)
+        q = <int> count
+        if count <= 0:
+            return 0
+        for i in range(m):
+            for t in range(count):
+                self.R[m + t + i * ld] = self.G[new[t] + self.member[i] * self.capacity]
+        for u in range(count):
+            for t in range(count):
+                A[t + u * BLOCK] = self.G[new[t] + new[u] * self.capacity]
+        if m > 0:
+            # R21 = G21 @ inv(R11).T;  A = G22 - R21 @ R21.T
+            dtrsm(
+                <char*> b"R", <char*> b"L", <char*> b"T", <char*> b"N", &q, &m_, &unit,
+                self.R, &ld_, self.R + m, &ld_,
+            )
+            dsyrk(
+                <char*> b"L", <char*> b"N", &q, &m_, &minus, self.R + m, &ld_, &unit, A, &block
+            )
+        for t in range(count):
+            # Row t of the factor of A, of the columns kept so far
+            row = self.R + m + n_kept + m * ld
+            k = <int> n_kept
+            for u in range(n_kept):
+                row[u * ld] = A[t + kept[u] * BLOCK]
+            if k > 0:
+                dtrsv(
+                    <char*> b"L", <char*> b"N", <char*> b"N", &k, self.R + m + m * ld, &ld_,
+                    row, &ld_,
+                )
+            pivot = A[t + t * BLOCK] - ddot(&k, row, &ld_, row, &ld_)
+            if not pivot > self.dependent:
+                continue
+            row[n_kept * ld] = sqrt(pivot)
+            if n_kept < t:
+                for i in range(m):
+                    self.R[m + n_kept + i * ld] = self.R[m + t + i * ld]
+            kept[n_kept] = t
+            self.member[m + n_kept] = new[t]
+            self.place[new[t]] = m + n_kept
+            n_kept += 1
+        self.m = m + n_kept
+        self.work -= (1.0 * m * m + count * count) * count
+        return n_kept
+
+    cdef void _remove(self) noexcept nogil:
+        # Remove the places that are marked: by rotations, or, if that is cheaper, by a new factor
+        # of all that comes after the first one.
+        cdef Py_ssize_t p, first = self.m, m = self.m, count = 0
+        cdef double rotations = 0, products
+        for p in range(m):
+            if self.leaves[p]:
+                first = min(first, p)
+                rotations += 3.0 * (m - p) * (m - p) + 1.0 * p * (m - p)
+        if first == m:
+            return
+        products = (1.0 * m * m * m - 1.0 * first * first * first) / 3
+        if rotations < products / BLAS3 or m - first <= 2:
+            for p in range(m - 1, first - 1, -1):
+                if self.leaves[p]:
+                    self._rotate_out(p)
+            self.work -= BLAS3 * rotations
+            return
+        for p in range(first, m):
+            self.place[self.member[p]] = -1
+            if not self.leaves[p]:
+                self.listed[count] = self.member[p]
+                count += 1
+        self.m = first
+        self._append(count)
+
+    cdef void _rotate_out(self, Py_ssize_t k) noexcept nogil:
+        # Without row k, R has one element too many in each row below; rotations of neighbouring
+        # columns make it triangular again.
+        cdef Py_ssize_t i, first, m = self.m, ld = self.m_max
+        cdef int count, one = 1
+        cdef double x, y, norm, c, s
+        cdef double *column
+        self.place[self.member[k]] = -1
+        for i in range(k + 1, m):
+            self.member[i - 1] = self.member[i]
+            self.place[self.member[i]] = i - 1
+        for i in range(m):
+            first = max(i, k + 1)
+            column = self.R + i * ld
+            memmove(column + first - 1, column + first, (m - first) * sizeof(double))
+        for i in range(k, m - 1):
+            column = self.R + i + i * ld
+            x, y = column[0], column[ld]
+            norm = sqrt(x * x + y * y)
+            c, s = x / norm, y / norm
+            count = <int> (m - 1 - i)
+            drot(&count, column, &one, column + ld, &one, &c, &s)
+        self.m = m - 1
+
+
+def diverse(const double[::1, :] X, Py_ssize_t count, double limit):
+    """The first `count` columns of X that have no inner product above `limit` with one before.
+
+    The columns are looked at from left to right; those that were passed over do not count.
+    """
+    cdef Py_ssize_t P = X.shape[1], j, t, n_taken = 0
+    cdef double product
+    cdef int n = <int> X.shape[0], one = 1
+    taken = np.empty(min(count, P), dtype=np.intp)
+    cdef Py_ssize_t[::1] taken_ = taken
+    with nogil:
+        for j in range(P):
+            if n_taken == taken_.shape[0]:
+                break
+            for t in range(n_taken):
+                product = ddot(&n, <double*> &X[0, j], &one, <double*> &X[0, taken_[t]], &one)
+                if fabs(product) > limit:
+                    break
+            else:
+                taken_[n_taken] = j
+                n_taken += 1
+    return taken[:n_taken]

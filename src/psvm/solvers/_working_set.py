@@ -1,0 +1,257 @@
+"""The fast solver: exact solutions of small problems over a growing working set."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._core._active_set import ActiveSet, diverse
+from .._validation import check_positive_integer
+from ..problem import kkt_violation
+from ._solution import Solution, Status
+from ._solver import Solver
+
+SMALL = 256
+"""Up to this many columns the working set is all of them."""
+BATCH = 100
+"""Violators that join the working set at once."""
+POOL = 6
+"""Candidates that are looked at for one that joins."""
+CORRELATED = 0.9
+"""A candidate that is more correlated than this with a better one waits."""
+SAMPLE = 256
+"""Rows on which the correlations are estimated."""
+SWEEPS = 5
+"""Sweeps of coordinate descent before the exact method."""
+EXACT = 0.3
+"""Violation left in the small problem, as a share of the one allowed: room for rounding."""
+WORK = 5e8
+"""Operations of one uninterrupted run of the core: less than half a second."""
+DEPENDENT = 1e-10
+"""Squared distance from the others below which a column counts as their combination."""
+CAUTION = 100.0
+"""Factor of that distance after a round in which rounding errors undid the progress."""
+PATIENCE = 4
+"""Such rounds in a row after which double precision allows no more."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkingSet(Solver):
+    """Options of the working-set method, the fast solver.
+
+    Each round finds the variables that violate the KKT conditions most by one product with K,
+    adds those that differ enough from each other to the working set W, and solves the problem
+    of W exactly with the others fixed. Only products of the columns of W with each other are
+    ever formed.
+
+    Parameters
+    ----------
+    batch : int, default=100
+        Violators that join the working set in a round.
+    tol : float, default=None
+        Largest KKT violation relative to epsilon (to ``||K̃'y||_inf`` if epsilon is 0). None takes
+        the `tol` of the caller.
+    max_iter : int, default=None
+        Largest number of rounds. None takes the limit of the caller, if it has one.
+    max_time : float, default=None
+        Largest time in seconds. None takes the limit of the caller, if it has one.
+
+    Examples
+    --------
+    >>> import numpy as np, psvm
+    >>> rng = np.random.default_rng(0)
+    >>> K = rng.normal(size=(30, 10))
+    >>> psvm.solve(K, K[:, 0] + K[:, 1], epsilon=0.5, solver=psvm.WorkingSet(tol=1e-8)).status
+    <Status.OPTIMAL: 'optimal'>
+    """
+
+    batch: int = BATCH
+
+    def __post_init__(self):
+        check_positive_integer("batch", self.batch)
+        super().__post_init__()
+
+    def workspace(self, K):
+        """Columns, their products and their factor."""
+        return Workspace(K)
+
+    def minimise(self, problem, *, start=None, workspace=None):
+        """Solve a problem. See `Solver.minimise`."""
+        workspace = self.workspace(problem.K) if workspace is None else workspace
+        return _Run(self, problem, start, workspace).solve()
+
+
+class Workspace:
+    """The working set W of one matrix: its dense columns and their products ``G = K̃_W'K̃_W``.
+
+    Attributes
+    ----------
+    index : ndarray
+        The columns of K that are in W.
+    member : ndarray of bool
+        Whether a column of K is in W.
+    small : ActiveSet
+        The problem of W, with G.
+    n_added : int
+        Columns that ever joined.
+    """
+
+    def __init__(self, K):
+        L, P = K.shape
+        self.K = K
+        self.index = np.empty(0, dtype=np.intp)
+        self.member = np.zeros(P, dtype=bool)
+        self.small = ActiveSet(L)
+        self.n_added = 0
+        self._columns = np.empty((L, 0), order="F")
+
+    @property
+    def columns(self):
+        """``K̃_W``, dense."""
+        return self._columns[:, : len(self.index)]
+
+    def extend(self, new):
+        """Add the columns `new` of K."""
+        n, q = len(self.index), len(new)
+        if n + q > self._columns.shape[1]:
+            larger = np.empty((self.K.shape[0], max(n + q, min(2 * n, n + 1000))), order="F")
+            larger[:, :n] = self.columns
+            self._columns = larger
+        self._columns[:, n : n + q] = self.K.columns(new)
+        self.index = np.concatenate([self.index, new])
+        self.member[new] = True
+        self.small.extend(self.columns.T @ self._columns[:, n : n + q])
+        self.n_added += q
+
+    def keep(self, mask):
+        """Remove the members of W that are not marked."""
+        kept = np.flatnonzero(mask)
+        self.member[self.index[~mask]] = False
+        self._columns[:, : len(kept)] = self._columns[:, kept]
+        self.index = self.index[kept]
+        self.small.keep(kept)
+
+
+class _Run:
+    """One solve: the rounds around the small problems."""
+
+    def __init__(self, options, problem, start, workspace):
+        self.began = time.perf_counter()
+        self.options, self.problem, self.workspace = options, problem, workspace
+        self.threshold = problem.threshold(options.tol)
+        self.n_iter, self.patience = 0, PATIENCE
+        self.added, self.steps = workspace.n_added, workspace.small.n_steps
+        self.workspace.small.dependent = DEPENDENT
+        self.alpha = np.zeros(problem.K.shape[1])
+        self.fixed = None
+        self.r, self.F = problem.y, -problem.l
+        if start is not None:
+            self.alpha[:] = np.clip(start, -problem.C, problem.C)
+            self.alpha[problem.K.norms == 0] = 0.0
+            self.evaluate()
+
+    def solve(self):
+        status = None
+        while status is None:
+            d = kkt_violation(self.alpha, self.F, self.problem.C, self.problem.epsilon)
+            if d.max(initial=0.0) <= self.threshold:
+                status = Status.OPTIMAL
+            else:
+                status = self.limit() or self.round(d)
+        return self.solution(status)
+
+    def round(self, d):
+        """Extend W, solve its problem, and evaluate the whole problem there."""
+        new = self.choose(d)
+        if len(new):
+            if self.alpha[new].any():
+                self.fixed = None
+            self.workspace.extend(new)
+        self.n_iter += 1
+        before = self.alpha.copy(), self.r, self.F
+        status = self.solve_small()
+        self.evaluate()
+        return status or self.judge(before, d.max())
+
+    def solve_small(self):
+        """Minimise over W, the other variables fixed."""
+        small, problem, index = self.workspace.small, self.problem, self.workspace.index
+        small.alpha[:] = self.alpha[index]
+        small.F[:] = self.F[index]
+        small.begin(problem.C, problem.epsilon, EXACT * self.threshold, SWEEPS)
+        status = None
+        while status is None and not small.solve(WORK):
+            status = self.limit(inside=True)
+        self.alpha[index] = small.alpha
+        return status
+
+    def choose(self, d):
+        """The violators that join W: the largest that are not alike, and all free variables."""
+        problem, K, W = self.problem, self.problem.K, self.workspace
+        outside = ~W.member & (K.norms > 0)
+        if len(outside) <= SMALL:
+            return np.flatnonzero(outside)
+        free = outside & (self.alpha != 0) & (np.abs(self.alpha) < problem.C)
+        candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
+        batch = self.options.batch
+        if len(candidates) > batch:
+            pool = np.argsort(-d[candidates])[: POOL * batch]
+            candidates = candidates[pool]
+            candidates = candidates[diverse(self.sample(candidates), batch, CORRELATED)]
+        return np.concatenate([np.flatnonzero(free), candidates])
+
+    def sample(self, index):
+        """Some rows of columns of K̃, centred and scaled to norm one there."""
+        L = self.problem.K.shape[0]
+        rows = np.linspace(0, L - 1, min(L, SAMPLE)).astype(np.intp)
+        X = self.problem.K.submatrix(rows, index)
+        X -= X.mean(axis=0)
+        size = np.sqrt(np.square(X).sum(axis=0))
+        X *= np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        return np.asfortranarray(X)
+
+    def evaluate(self):
+        """Residual and gradient of alpha, from scratch."""
+        problem, W = self.problem, self.workspace
+        if self.fixed is None:
+            outside = np.where(W.member, 0.0, self.alpha)
+            self.fixed = problem.y - problem.K.matvec(outside) if outside.any() else problem.y
+        self.r = self.fixed - W.columns @ self.alpha[W.index]
+        self.F = problem.gradient(self.r)
+
+    def limit(self, inside=False):
+        options = self.options
+        if options.max_time is not None and time.perf_counter() - self.began >= options.max_time:
+            return Status.MAX_TIME
+        if not inside and options.max_iter is not None and self.n_iter >= options.max_iter:
+            return Status.MAX_ITER
+        return None
+
+    def judge(self, before, worst):
+        """Take a round back that made things worse; too many of them are the end."""
+        value = self.value(self.alpha, self.r)
+        d = kkt_violation(self.alpha, self.F, self.problem.C, self.problem.epsilon)
+        if value < self.value(before[0], before[1]) or d.max() < worst:
+            self.patience = PATIENCE
+            return None
+        self.alpha, self.r, self.F = before
+        self.workspace.small.dependent *= CAUTION
+        self.patience -= 1
+        return Status.STALLED if self.patience == 0 else None
+
+    def value(self, alpha, r):
+        """The objective plus ``1/2 y'y``: a sum without cancellation."""
+        return 0.5 * r @ r + self.problem.epsilon * np.abs(alpha).sum()
+
+    def solution(self, status):
+        return Solution.certified(
+            self.problem,
+            self.alpha,
+            self.r,
+            self.F,
+            status=status,
+            n_iter=self.n_iter,
+            n_q_columns=self.workspace.n_added - self.added,
+            n_blocks=self.workspace.small.n_steps - self.steps,
+            time=time.perf_counter() - self.began,
+        )
