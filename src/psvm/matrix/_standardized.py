@@ -28,7 +28,13 @@ class Standardized:
         self.matrix = matrix
         self.shape = L, _ = matrix.shape
         self.weights = np.ones(L) if weights is None else weights
-        self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+        if not np.isfinite(sizes).all():
+            raise ValueError(
+                "K holds NaN, infinity or numbers whose squares exceed double precision. Divide "
+                "the columns by their largest entry."
+            )
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         self._root = np.sqrt(self.weights)
         self._inverse = np.divide(
@@ -69,7 +75,7 @@ class Standardized:
         L, P = self.shape
         Q_b = np.empty((P, len(index)), order="F")
         # Never a dense copy of all of K. Each block costs a pass over K, so they are large.
-        for block in block_slices(len(index), 8 * L, size=8 * BLOCK_BYTES):
+        for block in block_slices(len(index), 8 * L, size=4 * BLOCK_BYTES):
             Q_b[:, block] = self.rmatvec(self.columns(index[block]))
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b
