@@ -449,6 +449,8 @@ def test_constant_columns_are_found_however_long(storage, weighted):
     K = np.column_stack([K, np.arange(n) % 2])
     S = Standardized(as_matrix(STORAGES[storage](K)), weights)
     assert_array_equal(S.norms > 0, [False] * len(CONSTANTS) + [True])
+    constants = np.array(CONSTANTS, dtype=np.float32 if storage == "float32" else np.float64)
+    assert_allclose(S.means[:-1], constants, rtol=16 * EPS)  # merged from at most 21 blocks
     v = np.random.default_rng(1).normal(size=n)
     assert_array_equal(S.rmatvec(v)[:-1], 0.0)
     assert_array_equal(S.columns(np.arange(len(CONSTANTS))), 0.0)
