@@ -41,7 +41,10 @@ class Standardized:
         with np.errstate(over="ignore", invalid="ignore"):
             self.means, self.norms, sizes = matrix.column_statistics(self.weights)
         if not np.isfinite(sizes).all():
-            raise ValueError("K has entries too large to be squared in double precision; scale it.")
+            raise ValueError(
+                "K holds NaN, infinity or numbers whose squares exceed double precision. Divide "
+                "the columns by their largest entry."
+            )
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         if usable is not None:
             self.norms[~usable] = 0.0
@@ -95,7 +98,7 @@ class Standardized:
         L, P = self.shape
         Q_b = np.empty((P, len(index)), order="F")
         # Never a dense copy of all of K. Each block costs a pass over K, so they are large.
-        for block in block_slices(len(index), 8 * L, size=8 * BLOCK_BYTES):
+        for block in block_slices(len(index), 8 * L, size=4 * BLOCK_BYTES):
             Q_b[:, block] = self.rmatvec(self.columns(index[block]))
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b
