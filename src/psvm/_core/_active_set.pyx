@@ -16,7 +16,7 @@ exchanged for one of them along the direction in which G is singular.
 
 from libc.math cimport fabs, INFINITY, sqrt
 from libc.string cimport memmove, memset
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemv, drot, dsyrk, dtrsm, dtrsv
+from scipy.linalg.cython_blas cimport daxpy, ddot, drot, dsymv, dsyrk, dtrsm, dtrsv
 
 import numpy as np
 
@@ -79,17 +79,18 @@ cdef class ActiveSet:
     cdef double *alpha_
     cdef double *F_
     cdef double *sign
-    cdef double *d        # direction, target and step of the free variables by their place in S
-    cdef double *target
-    cdef double *delta
-    cdef double *q        # G times a step
-    cdef double *wide     # a step of all variables
+    cdef double *slope    # F + epsilon sign of the free variables, always up to date
+    cdef double *known    # the alpha that F belongs to
+    cdef double *step     # alpha - known
+    cdef double *q        # G times a vector
+    cdef double *d        # direction of the free variables, by place in S
     cdef Py_ssize_t *member   # S
     cdef Py_ssize_t *place    # of a variable in S, or -1
     cdef Py_ssize_t *listed   # variables to enter S
     cdef unsigned char *entries
     cdef unsigned char *leaves  # by place in S
     cdef double C, epsilon, threshold, work
+    cdef double predicted  # change of the objective since `known`
     cdef int refined
 
     def __init__(self, Py_ssize_t rank):
@@ -112,13 +113,12 @@ cdef class ActiveSet:
         self._G, self._R, self._doubles, self._integers = G, R, doubles, integers
         self._flags = np.zeros((2, capacity), dtype=np.uint8)
         self.G, self.R = &self._G[0, 0], &self._R[0, 0]
-        self.alpha_, self.F_, self.sign = (
-            &self._doubles[0, 0], &self._doubles[1, 0], &self._doubles[2, 0]
+        self.alpha_, self.F_, self.sign, self.slope = (
+            &self._doubles[0, 0], &self._doubles[1, 0], &self._doubles[2, 0], &self._doubles[3, 0]
         )
-        self.d, self.target, self.delta = (
-            &self._doubles[3, 0], &self._doubles[4, 0], &self._doubles[5, 0]
+        self.known, self.step, self.q, self.d = (
+            &self._doubles[4, 0], &self._doubles[5, 0], &self._doubles[6, 0], &self._doubles[7, 0]
         )
-        self.q, self.wide = &self._doubles[6, 0], &self._doubles[7, 0]
         self.member, self.place, self.listed = (
             &self._integers[0, 0], &self._integers[1, 0], &self._integers[2, 0]
         )
@@ -174,6 +174,7 @@ cdef class ActiveSet:
             self.C, self.epsilon, self.threshold = C, epsilon, threshold
             memset(self.entries, 0, self.n)
             self.refined = 0
+            self.predicted = 0
             self._sweep(sweeps)
             self._synchronise()
 
@@ -189,7 +190,9 @@ cdef class ActiveSet:
         while self.work > 0:
             if self.refined < REFINE and self._largest_slope() > self.threshold:
                 self._newton_step()
-            elif not self._enter():
+                continue
+            self._refresh()
+            if not self._enter():
                 return SOLVED
         return PAUSED
 
@@ -225,6 +228,7 @@ cdef class ActiveSet:
             )
         self._remove()
         for j in range(self.n):
+            self.known[j] = self.alpha_[j]
             if self._is_free(j):
                 self._set_sign(j)
                 if self.place[j] < 0:
@@ -243,9 +247,7 @@ cdef class ActiveSet:
             self.sign[j] = 1 if self.alpha_[j] > 0 else -1
         else:
             self.sign[j] = 1 if self.F_[j] < 0 else -1
-
-    cdef inline double _slope(self, Py_ssize_t j) noexcept nogil:
-        return self.F_[j] + self.epsilon * self.sign[j]
+        self.slope[j] = self.F_[j] + self.epsilon * self.sign[j]
 
     cdef inline double _lower(self, Py_ssize_t j) noexcept nogil:
         return 0 if self.sign[j] > 0 else -self.C
@@ -259,98 +261,112 @@ cdef class ActiveSet:
         cdef Py_ssize_t p
         cdef double largest = 0
         for p in range(self.m):
-            largest = max(largest, fabs(self._slope(self.member[p])))
+            largest = max(largest, fabs(self.slope[self.member[p]]))
         return largest
 
     cdef void _newton_step(self) noexcept nogil:
-        # Towards the minimum alpha_S + d. If that is out of bounds: to its projection, if that
-        # is at least as good as the point where d meets the first bound, else to that point.
-        cdef Py_ssize_t p, j
-        cdef double slope = 0, step
-        cdef bint inside = True
+        cdef Py_ssize_t p
         for p in range(self.m):
-            self.d[p] = -self._slope(self.member[p])
-        self._solve_factor(self.d)  # d = -G_SS^-1 (F_S + epsilon s_S)
+            self.leaves[p] = 0
+            self.q[p] = self.d[p] = -self.slope[self.member[p]]
+        self._solve_factor(self.d)  # d = -G_SS^-1 slope, and q = G_SS d
         self.n_steps += 1
-        for p in range(self.m):
-            j = self.member[p]
-            slope += self._slope(j) * self.d[p]
-            self.target[p] = clip(self.alpha_[j] + self.d[p], self._lower(j), self._upper(j))
-            self.leaves[p] = self.target[p] != self.alpha_[j] + self.d[p]
-            inside = inside and not self.leaves[p]
-        if inside:
-            self.refined += 1
-            if self._evaluate_step() < TRUSTED * slope / 2:
-                self._move()
-            else:
-                self.refined = REFINE
-            return
-        self.refined = 0
-        step = self._first_bound()
-        if self._evaluate_step() > (step - 0.5 * step * step) * slope:
-            self._aim(step)
-            self._evaluate_step()
-        self._move()
-        self._remove()
+        if self._walk():
+            self.refined = 0
+            self._remove()
+        else:
+            self.refined = self.refined + 1 if self._refresh() else REFINE
+
+    cdef bint _walk(self) noexcept nogil:
+        # To the minimum along d on the path where each variable stops at the bound it meets;
+        # whether any does
+        cdef Py_ssize_t p, k, j
+        cdef double first, second, t, to_bound
+        cdef bint met = False
+        while True:
+            first = second = 0  # derivatives of the objective
+            t = INFINITY
+            k = -1
+            for p in range(self.m):
+                first += self.d[p] * self.slope[self.member[p]]
+                second += self.d[p] * self.q[p]
+                to_bound = self._to_bound(p)
+                if to_bound < t:
+                    t = to_bound
+                    k = p
+            if not first < 0:
+                return met
+            if t * second > -first:
+                t = -first / second
+                k = -1
+            if t == INFINITY:
+                return met
+            self.predicted += t * (first + 0.5 * t * second)
+            for p in range(self.m):
+                j = self.member[p]
+                self.slope[j] += t * self.q[p]
+                self.alpha_[j] = clip(
+                    self.alpha_[j] + t * self.d[p], self._lower(j), self._upper(j)
+                )
+            if k < 0:
+                return met
+            met = True
+            self._stop(k)
 
     cdef inline double _to_bound(self, Py_ssize_t p) noexcept nogil:
         cdef Py_ssize_t j = self.member[p]
-        cdef double bound = self._upper(j) if self.d[p] > 0 else self._lower(j)
-        return INFINITY if self.d[p] == 0 else (bound - self.alpha_[j]) / self.d[p]
+        if self.d[p] == 0:
+            return INFINITY
+        return ((self._upper(j) if self.d[p] > 0 else self._lower(j)) - self.alpha_[j]) / self.d[p]
 
-    cdef double _first_bound(self) noexcept nogil:
-        cdef Py_ssize_t p
-        cdef double step = INFINITY
+    cdef void _stop(self, Py_ssize_t k) noexcept nogil:
+        # The variable at place k has met its bound: d[k] = 0 and q = G_SS d.
+        cdef Py_ssize_t p, j = self.member[k]
+        cdef const double *column = self.G + j * self.capacity
+        self.alpha_[j] = self._upper(j) if self.d[k] > 0 else self._lower(j)
         for p in range(self.m):
-            step = min(step, self._to_bound(p))
-        return step
+            self.q[p] -= self.d[k] * column[self.member[p]]
+        self.d[k] = 0
+        self.leaves[k] = 1
 
-    cdef bint _aim(self, double step) noexcept nogil:
-        # Targets at alpha_S + step d, exactly on the bounds that are met there; whether any is
-        cdef Py_ssize_t p, j
-        cdef bint met = False
-        for p in range(self.m):
-            j = self.member[p]
-            self.leaves[p] = self._to_bound(p) <= step
-            self.target[p] = clip(
-                self.alpha_[j] + step * self.d[p], self._lower(j), self._upper(j)
-            )
-            if self.leaves[p]:
-                self.target[p] = self._upper(j) if self.d[p] > 0 else self._lower(j)
-                met = True
-        return met
-
-    cdef double _evaluate_step(self) noexcept nogil:
-        # q = G @ delta for the step from alpha_S to the targets, and the change of the objective
-        cdef Py_ssize_t p, j
+    cdef bint _refresh(self) noexcept nogil:
+        # F of alpha. False, and back to the alpha whose F is known, if rounding errors have eaten
+        # the predicted decrease of the objective.
+        cdef Py_ssize_t p, j, moved = 0
         cdef int n = <int> self.n, ld = <int> self.capacity, one = 1
         cdef double unit = 1, zero = 0, change = 0
-        for p in range(self.m):
-            self.delta[p] = self.target[p] - self.alpha_[self.member[p]]
-        if 4 * self.m > self.n:
-            memset(self.wide, 0, self.n * sizeof(double))
-            for p in range(self.m):
-                self.wide[self.member[p]] = self.delta[p]
-            dgemv(
-                <char*> b"N", &n, &n, &unit, self.G, &ld, self.wide, &one, &zero, self.q, &one
-            )
-            self.work -= 2.0 * self.n * self.n
+        cdef bint decreased
+        for j in range(self.n):
+            self.step[j] = self.alpha_[j] - self.known[j]
+            moved += self.step[j] != 0
+        if moved == 0:
+            self.predicted = 0
+            return False
+        if 4 * moved > self.n:
+            # q = G @ step
+            dsymv(<char*> b"L", &n, &unit, self.G, &ld, self.step, &one, &zero, self.q, &one)
         else:
             memset(self.q, 0, self.n * sizeof(double))
-            for p in range(self.m):
-                daxpy(&n, &self.delta[p], self.G + self.member[p] * ld, &one, self.q, &one)
-            self.work -= 2.0 * self.n * self.m
+            for j in range(self.n):
+                if self.step[j] != 0:
+                    daxpy(&n, &self.step[j], self.G + j * ld, &one, self.q, &one)
+        self.work -= 2.0 * self.n * moved
+        for j in range(self.n):
+            if self.step[j] != 0:
+                change += self.step[j] * (self.F_[j] + 0.5 * self.q[j])
+                change += self.epsilon * (fabs(self.alpha_[j]) - fabs(self.known[j]))
+        decreased = change < TRUSTED * self.predicted
+        for j in range(self.n):
+            if decreased:
+                self.F_[j] += self.q[j]
+                self.known[j] = self.alpha_[j]
+            else:
+                self.alpha_[j] = self.known[j]
         for p in range(self.m):
             j = self.member[p]
-            change += self.delta[p] * (self._slope(j) + 0.5 * self.q[j])
-        return change
-
-    cdef void _move(self) noexcept nogil:
-        cdef Py_ssize_t p, j
-        for p in range(self.m):
-            self.alpha_[self.member[p]] = self.target[p]
-        for j in range(self.n):
-            self.F_[j] += self.q[j]
+            self.slope[j] = self.F_[j] + self.epsilon * self.sign[j]
+        self.predicted = 0
+        return decreased
 
     # ---- variables that enter
 
@@ -381,44 +397,49 @@ cdef class ActiveSet:
         return True
 
     cdef void _exchange(self, Py_ssize_t j) noexcept nogil:
-        # Column j depends on those of S. Along z = (-G_SS^-1 G_Sj, 1) the objective is a straight
+        # Column j depends on those of S. Along (-G_SS^-1 G_Sj, 1) the objective is a straight
         # line, or nearly so: follow it downhill to the first bound, where j takes the place.
-        cdef Py_ssize_t p
-        cdef int n = <int> self.n, one = 1
-        cdef double slope = self._slope(j), curvature = 1, direction, value, own, step, step_j, change
-        cdef bint met
+        cdef Py_ssize_t p, i, k = -1
+        cdef const double *column = self.G + j * self.capacity
+        cdef double slope = self.slope[j], curvature = 1, direction, own, t
         for p in range(self.m):
-            self.d[p] = -self.G[self.member[p] + j * self.capacity]
+            self.leaves[p] = 0
+            self.d[p] = -column[self.member[p]]
         self._solve_factor(self.d)
         for p in range(self.m):
-            slope += self._slope(self.member[p]) * self.d[p]
-            curvature += self.G[self.member[p] + j * self.capacity] * self.d[p]
+            slope += self.d[p] * self.slope[self.member[p]]
+            curvature += self.d[p] * column[self.member[p]]
         direction = -1 if slope > 0 else 1
+        t = own = (
+            self._upper(j) - self.alpha_[j] if direction > 0 else self.alpha_[j] - self._lower(j)
+        )
         for p in range(self.m):
             self.d[p] *= direction
-        own = self._upper(j) - self.alpha_[j] if direction > 0 else self.alpha_[j] - self._lower(j)
-        step = min(own, self._first_bound())
-        if curvature > ROUNDING and curvature * step > fabs(slope):
-            step = fabs(slope) / curvature
-        if step == INFINITY:
+            if self._to_bound(p) < t:
+                t = self._to_bound(p)
+                k = p
+        if curvature > ROUNDING and t * curvature > fabs(slope):
+            t = fabs(slope) / curvature
+            k = -1
+        if t == INFINITY:
             self.entries[j] = ENTRIES
             return
-        value = self.alpha_[j] + step * direction
-        if step == own:
-            value = self._upper(j) if direction > 0 else self._lower(j)
-        step_j = value - self.alpha_[j]
-        met = self._aim(step)
-        change = self._evaluate_step()
-        # The objective changes by this much more with the step of alpha_j
-        change += step_j * (self._slope(j) + self.q[j] + 0.5 * step_j)
-        if not change < -0.5 * TRUSTED * step * fabs(slope):
+        self.predicted = -t * (fabs(slope) - 0.5 * t * curvature)
+        for p in range(self.m):
+            i = self.member[p]
+            self.alpha_[i] = clip(self.alpha_[i] + t * self.d[p], self._lower(i), self._upper(i))
+        self.alpha_[j] = clip(self.alpha_[j] + t * direction, self._lower(j), self._upper(j))
+        if k >= 0:
+            i = self.member[k]
+            self.alpha_[i] = self._upper(i) if self.d[k] > 0 else self._lower(i)
+        elif t == own:
+            self.alpha_[j] = self._upper(j) if direction > 0 else self._lower(j)
+        if not self._refresh():
             self.entries[j] = ENTRIES
-            return
-        self._move()
-        self.alpha_[j] = value
-        daxpy(&n, &step_j, self.G + j * self.capacity, &one, self.F_, &one)
-        self._remove()
-        if met and self._is_free(j):
+        elif k >= 0:
+            self.leaves[k] = 1
+            self._remove()
+            self.slope[j] = self.F_[j] + self.epsilon * self.sign[j]
             self.listed[0] = j
             self._append(1)
 

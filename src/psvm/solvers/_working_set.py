@@ -25,6 +25,10 @@ SWEEPS = 5
 """Sweeps of coordinate descent before the exact method."""
 EXACT = 0.3
 """Violation left in the small problem, as a share of the one allowed: room for rounding."""
+LOOSE = 0.01
+"""The same as a share of the largest violation of the whole problem."""
+LARGEST_BATCH, FOLD = 2000, 500
+"""Limits of a growing batch, and of the variables at +-C that stay in the working set."""
 WORK = 5e8
 """Operations of one uninterrupted run of the core: less than half a second."""
 DEPENDENT = 1e-10
@@ -139,7 +143,7 @@ class _Run:
         self.began = time.perf_counter()
         self.options, self.problem, self.workspace = options, problem, workspace
         self.threshold = problem.threshold(options.tol)
-        self.n_iter, self.patience = 0, PATIENCE
+        self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
         self.workspace.small.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
@@ -163,22 +167,39 @@ class _Run:
     def round(self, d):
         """Extend W, solve its problem, and evaluate the whole problem there."""
         new = self.choose(d)
+        self.extend(new)
+        self.n_iter += 1
+        before = self.alpha.copy(), self.r, self.F
+        status = self.solve_small(d.max())
+        self.fold(new)
+        self.evaluate()
+        return status or self.judge(before, d.max())
+
+    def extend(self, new):
+        """Let variables join W."""
         if len(new):
             if self.alpha[new].any():
                 self.fixed = None
             self.workspace.extend(new)
-        self.n_iter += 1
-        before = self.alpha.copy(), self.r, self.F
-        status = self.solve_small()
-        self.evaluate()
-        return status or self.judge(before, d.max())
 
-    def solve_small(self):
+    def fold(self, new):
+        """Let the variables at +-C leave W if they are many, and expect more of them."""
+        W, C = self.workspace, self.problem.C
+        bound = np.abs(self.alpha) >= C
+        if np.count_nonzero(bound[new]) > len(new) / 2:
+            self.batch = min(2 * self.batch, LARGEST_BATCH)
+        bound = bound[W.index]
+        if np.count_nonzero(bound) > max(len(bound) / 2, FOLD):
+            W.keep(~bound)
+            self.fixed = None
+
+    def solve_small(self, worst):
         """Minimise over W, the other variables fixed."""
         small, problem, index = self.workspace.small, self.problem, self.workspace.index
         small.alpha[:] = self.alpha[index]
         small.F[:] = self.F[index]
-        small.begin(problem.C, problem.epsilon, EXACT * self.threshold, SWEEPS)
+        threshold = max(EXACT * self.threshold, LOOSE * worst)
+        small.begin(problem.C, problem.epsilon, threshold, SWEEPS)
         status = None
         while status is None and not small.solve(WORK):
             status = self.limit(inside=True)
@@ -193,9 +214,9 @@ class _Run:
             return np.flatnonzero(outside)
         free = outside & (self.alpha != 0) & (np.abs(self.alpha) < problem.C)
         candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
-        batch = self.options.batch
+        batch = self.batch
         if len(candidates) > batch:
-            pool = np.argsort(-d[candidates])[: POOL * batch]
+            pool = np.argsort(-d[candidates])[: batch + (POOL - 1) * BATCH]
             candidates = candidates[pool]
             candidates = candidates[diverse(self.sample(candidates), batch, CORRELATED)]
         return np.concatenate([np.flatnonzero(free), candidates])
