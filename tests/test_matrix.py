@@ -570,6 +570,16 @@ def test_sparse_is_neither_copied_nor_made_dense(kind, dtype, monkeypatch):
     assert peak(every_product(K)) <= blocks + vectors < dense / 10
 
 
+@pytest.mark.parametrize("duplicates", [False, True])
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_the_users_sparse_matrix_is_not_changed(kind, duplicates):
+    K = compressed_with_duplicates(kind) if duplicates else kind(sparse_numbers())
+    before = [array.copy() for array in (K.data, K.indices, K.indptr)]
+    every_product(K)()
+    for array, expected in zip((K.data, K.indices, K.indptr), before, strict=True):
+        assert_array_equal(array, expected)
+
+
 def test_all_gram_columns_of_a_sparse_matrix_without_a_dense_one():
     K = sp.random_array((200_000, 200), density=0.001, rng=0, format="csc")
     S = Standardized(as_matrix(K))

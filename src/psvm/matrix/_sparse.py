@@ -84,10 +84,12 @@ class SparseMatrix(DataMatrix):
                 yield i + block.start, j, entries.data
 
     def _blocks(self):
-        """Successive blocks along the compressed axis with float64 entries."""
-        K, n = self.K, len(self.K.indptr) - 1
+        """Successive blocks along the compressed axis with float64 entries, views if possible."""
+        K, (L, P), n = self.K, self.shape, len(self.K.indptr) - 1
         cuts = np.searchsorted(K.indptr, np.arange(0, K.nnz, BLOCK_ENTRIES))
         for start, stop in pairwise(np.unique([0, *cuts, n])):
-            block = slice(start, stop)
-            K_b = K[:, block] if self._by_columns else K[block]
-            yield block, K_b.astype(np.float64, copy=False)
+            first, last = K.indptr[start], K.indptr[stop]
+            data = K.data[first:last].astype(np.float64, copy=False)
+            parts = (data, K.indices[first:last], K.indptr[start : stop + 1] - first)
+            shape = (L, stop - start) if self._by_columns else (stop - start, P)
+            yield slice(start, stop), type(K)(parts, shape=shape)
