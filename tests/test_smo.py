@@ -21,9 +21,9 @@ from psvm import SMO, Status
 from psvm._core import _smo as compiled
 from psvm.matrix import Standardized, as_matrix
 from psvm.problem import Problem
-from psvm.solvers import GramColumns
 from psvm.solvers import _smo as outer
 from psvm.solvers import _smo_numpy as plain
+from psvm.solvers._smo import GramColumns
 from reference import KINDS, Case, lasso_solve, pair_minimum, random_problem, violation
 
 CONVERGED, NEED_COLUMN, MAX_STEPS, STALLED = range(4)
@@ -836,8 +836,8 @@ def test_known_columns_are_not_counted_again():
     problem = state(case)
     columns = GramColumns(problem.K)
     variant = SMO(tol=1e-6)
-    first = variant.minimise(problem, columns=columns)
-    again = variant.minimise(problem, columns=columns)
+    first = variant.minimise(problem, workspace=columns)
+    again = variant.minimise(problem, workspace=columns)
     assert first.n_q_columns == len(columns.kept) > 0
     assert again.n_q_columns == 0
     np.testing.assert_array_equal(first.alpha, again.alpha)

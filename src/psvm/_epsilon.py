@@ -3,7 +3,6 @@
 import hashlib
 import time
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .matrix import Standardized
 from .problem import Problem
+from .solvers import WorkingSet
 
 PER_DECADE = 10
 """Grid points of epsilon / epsilon_max in a factor of ten."""
@@ -47,6 +47,7 @@ def choose_epsilon(rule, matrix, y, *, weights, usable, digests, own_columns, C,
         Whether column j describes by row j, so that it has to leave a fold together with it.
     C : float
     solver : Solver
+        The solver of the final fit, whose limits hold for the path as well.
 
     Returns
     -------
@@ -107,8 +108,11 @@ class _Path:
     def __init__(self, matrix, y, weights, usable, C, solver):
         self.matrix, self.y, self.C = matrix, y, C
         self.problem = Problem.create(Standardized(matrix, weights, usable), y, C, 0.0)
-        self.solver = replace(solver, tol=max(solver.tol, PATH_TOL))
-        self.workspace = solver.workspace(self.problem.K)
+        # Paths need exact small solves, whichever solver is to have the last word.
+        self.solver = WorkingSet(
+            tol=max(solver.tol, PATH_TOL), max_iter=solver.max_iter, max_time=solver.max_time
+        )
+        self.workspace = self.solver.workspace(self.problem.K)
         self.total = weights.sum()
         self.alpha = np.zeros(matrix.shape[1])
 

@@ -56,7 +56,7 @@ class Standardized:
     def target(self, y):
         """The centred and weighted target, ``sqrt(w) (y - mean)``; exactly 0 for a constant y."""
         centred = self._root * (y - self.mean(y))
-        if np.linalg.norm(centred) <= CONSTANT * np.linalg.norm(self._root * y):
+        if np.abs(centred).max() <= CONSTANT * np.abs(self._root * y).max():
             return np.zeros_like(centred)
         return centred
 
