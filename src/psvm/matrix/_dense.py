@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core._dense import gather, statistics_by_rows
 from ._base import DataMatrix, block_slices
 
 
@@ -18,6 +19,9 @@ class DenseMatrix(DataMatrix):
         contiguous = K.flags.c_contiguous or K.flags.f_contiguous
         self._direct = K.dtype == np.float64 and K.flags.aligned and contiguous
         self._by_columns = K.flags.f_contiguous and not K.flags.c_contiguous
+        self._rows = None
+        if K.flags.c_contiguous and K.flags.aligned and K.dtype in (np.float32, np.float64):
+            self._rows = np.asarray(K)
 
     def matvec(self, a):
         if self._direct:
@@ -42,7 +46,14 @@ class DenseMatrix(DataMatrix):
         return out
 
     def columns(self, index):
+        if self._rows is not None and not isinstance(index, slice):
+            return gather(self._rows, np.asarray(index, dtype=np.intp))
         return np.array(self.K[:, index], dtype=np.float64, order="F")
+
+    def column_statistics(self, weights):
+        if self._rows is None:
+            return super().column_statistics(weights)
+        return statistics_by_rows(self._rows, np.ascontiguousarray(weights, dtype=np.float64))
 
     def submatrix(self, rows, index):
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
