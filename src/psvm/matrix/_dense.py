@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core._dense import gather
 from ._base import DataMatrix, block_slices, centred_squares, with_norms
 
 CONVERTED_BYTES = 2**20
@@ -25,6 +26,8 @@ class DenseMatrix(DataMatrix):
         step, gap = (down, right) if self._by_columns else (right, down)
         for_blas = step == 8 and gap >= 8 * length and gap % 8 == 0
         self._direct = K.dtype == np.float64 and K.flags.aligned and for_blas
+        compiled = K.dtype in (np.float32, np.float64) and K.flags.aligned
+        self._rows = np.asarray(K) if compiled and K.flags.c_contiguous else None
 
     def matvec(self, a):
         if self._direct:
@@ -51,6 +54,8 @@ class DenseMatrix(DataMatrix):
     def columns(self, index):
         if isinstance(index, slice):
             return np.array(self.K[:, index], dtype=np.float64, order="F")
+        if self._rows is not None:
+            return gather(self._rows, np.asarray(index, dtype=np.intp))
         return self.K[:, index].astype(np.float64, copy=False)
 
     def column_statistics(self, weights):
