@@ -13,7 +13,6 @@ from sklearn.linear_model import Lasso
 import psvm
 from psvm.matrix import Standardized, as_matrix
 from psvm.problem import Problem
-from psvm.solvers import Workspace
 
 ROUNDING = 1e-11
 """Share of ||K̃'y||_inf by which two ways to compute the same gradient may differ here."""
@@ -259,7 +258,8 @@ def test_path_with_a_workspace():
     K = np.exp(-np.square(points[:, None] - points[None]).sum(axis=-1))
     y = np.sin(2 * points[:, 0]) + 0.1 * rng.normal(size=600)
     problem = state(K, y)
-    workspace, solver, start = Workspace(problem.K), psvm.WorkingSet(tol=1e-6), None
+    solver, start = psvm.WorkingSet(tol=1e-6), None
+    workspace = solver.workspace(problem.K)
     joined = 0
     for share in np.geomspace(0.5, 1e-2, 8):
         step = problem.with_parameters(epsilon=share * problem.epsilon_max)

@@ -55,7 +55,8 @@ class DenseMatrix(DataMatrix):
         if isinstance(index, slice):
             return np.array(self.K[:, index], dtype=np.float64, order="F")
         if self._rows is not None:
-            return gather(self._rows, np.asarray(index, dtype=np.intp))
+            index = np.asarray(index, dtype=np.intp)
+            return gather(self._rows, np.where(index < 0, index + self.shape[1], index))
         return self.K[:, index].astype(np.float64, copy=False)
 
     def column_statistics(self, weights):
