@@ -20,7 +20,7 @@ test-slow: $(VENV)/.installed
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint src
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint src
 
 bench: bench-smo bench-defaults
 
