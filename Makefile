@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+# The build and the linters call tools that lie beside them.
+export PATH := $(abspath $(BIN)):$(PATH)
 # The test and demo processes run side by side: one BLAS thread each.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
@@ -20,7 +22,7 @@ test-slow: $(VENV)/.installed
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cython-lint src
+	$(BIN)/cython-lint src
 
 bench: bench-smo bench-defaults
 

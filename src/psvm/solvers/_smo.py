@@ -14,6 +14,8 @@ from ._solver import Solver
 ANNEAL_START, ANNEAL_FACTOR, ANNEAL_TOL = 0.1, 0.9, 4.0
 CHUNK = 2_000_000
 """Variables looked at in one uninterrupted run of the core: a few hundredths of a second."""
+PATIENCE = 20
+"""Runs of the core without a new low after which double precision allows no more."""
 SMALL = 1024
 """Up to this many columns Q is formed at once: one matrix product costs less than many."""
 
@@ -127,20 +129,20 @@ class _Run:
             self.epsilon = max(problem.epsilon, ANNEAL_START * problem.epsilon_max)
         self.core = core(self.alpha, self.F, columns, problem.C, options.pair, options.block)
         self.known = len(columns.kept)
-        self.last_objective = np.inf
+        self.expect_progress()
 
     def solve(self):
-        status = self.iterate()
+        status = None
         while status is None:
-            # The core met the tolerance, or could not go on, with an F of accumulated updates.
-            _, F = self.certify()
-            worst = kkt_violation(self.alpha, F, self.problem.C, self.epsilon).max(initial=0.0)
-            stalled = np.array_equal(F, self.F) or not self.progress(F)
-            self.F[:] = F
-            if worst <= self.problem.threshold(self.options.tol):
-                status = Status.OPTIMAL
-            else:
-                status = Status.STALLED if stalled else self.iterate()
+            steps = self.core.n_iter
+            status = self.iterate()
+            if status is None:
+                # The core has met the tolerance or cannot go on, by an F of accumulated updates.
+                self.F[:] = self.certify()[1]
+                if self.worst() <= self.problem.threshold(self.options.tol):
+                    status = Status.OPTIMAL
+                elif self.core.n_iter == steps or not self.progress():
+                    status = Status.STALLED
         return self.solution(status)
 
     def iterate(self):
@@ -151,7 +153,7 @@ class _Run:
             event = Event(self.core.run(self.epsilon, self.problem.threshold(tol), self.steps()))
             if event is Event.NEED_COLUMN:
                 self.columns.fetch(self.core.needed)
-            elif event is Event.MAX_STEPS and self.progress(self.F):
+            elif event is Event.MAX_STEPS and self.progress():
                 pass
             elif annealing:
                 self.anneal()
@@ -176,12 +178,21 @@ class _Run:
             return Status.MAX_TIME
         return None
 
-    def progress(self, F):
-        """Whether the objective has decreased measurably since the last call."""
-        value = objective(self.alpha, F, self.problem.l, self.epsilon)
-        better = value < self.last_objective - 1e-15 * abs(value)
-        self.last_objective = value
-        return better
+    def worst(self):
+        """The largest violation at the present epsilon."""
+        return kkt_violation(self.alpha, self.F, self.problem.C, self.epsilon).max(initial=0.0)
+
+    def progress(self):
+        """Whether objective or violation have reached a new low in one of the last calls."""
+        value, worst = objective(self.alpha, self.F, self.problem.l, self.epsilon), self.worst()
+        if value < self.lowest - 1e-15 * abs(value) or worst < 0.99 * self.smallest:
+            self.patience = PATIENCE
+        self.lowest, self.smallest = min(value, self.lowest), min(worst, self.smallest)
+        self.patience -= 1
+        return self.patience > 0
+
+    def expect_progress(self):
+        self.lowest, self.smallest, self.patience = np.inf, np.inf, PATIENCE
 
     def anneal(self):
         problem, epsilon = self.problem, ANNEAL_FACTOR * self.epsilon
@@ -189,7 +200,7 @@ class _Run:
         if problem.epsilon == 0 and epsilon < problem.threshold(self.options.tol):
             epsilon = 0.0
         self.epsilon = max(problem.epsilon, epsilon)
-        self.last_objective = np.inf
+        self.expect_progress()
 
     def certify(self):
         """Residual and gradient, recomputed from alpha."""
