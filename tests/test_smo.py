@@ -252,10 +252,11 @@ def test_single_step_is_the_minimum_over_its_interval(core):
 @every_core
 @pytest.mark.parametrize("q", [1.0, -1.0, 1 - 1e-13])
 def test_parallel_columns_are_no_pair(core, q):
-    # 1 - q^2 is 0 or noise: a single step for the worst variable instead of a division by it
-    # (as a pair they would share the step: 0.75 each)
-    alpha, _, _ = one_step(core, [0.0, 0.0], [-2.0, -2.0 * np.sign(q)], q, np.inf, 0.5)
-    np.testing.assert_array_equal(alpha, [1.5, 0.0])
+    # 1 - q^2 is 0 or noise: a single step for the worst variable instead of a division by it.
+    # As a pair the two would share the step of 1.5 equally.
+    s = np.sign(q)
+    alpha, _, _ = one_step(core, [0.5, 0.5 * s], [-2.0, -2.0 * s], q, np.inf, 0.5)
+    np.testing.assert_array_equal(alpha, [2.0, 0.5 * s])
 
 
 # ---------------------------------------------------------------------------------------------
