@@ -252,13 +252,50 @@ def test_single_step_is_the_minimum_over_its_interval(core):
 @every_core
 @pytest.mark.parametrize("q", [1.0, -1.0, 1 - 1e-13])
 def test_parallel_columns_are_no_pair(core, q):
-    # 1 - q^2 is 0 or noise: a single step for the worst variable instead of a division by it
-    alpha, _, _ = one_step(core, [0.0, 0.0], [-2.0, -1.0], q, np.inf, 0.5)
-    np.testing.assert_array_equal(alpha, [1.5, 0.0])
+    # 1 - q^2 is 0 or noise: a single step for the worst variable instead of a division by it.
+    # As a pair the two would share the step of 1.5 equally.
+    s = np.sign(q)
+    alpha, _, _ = one_step(core, [0.5, 0.5 * s], [-2.0, -2.0 * s], q, np.inf, 0.5)
+    np.testing.assert_array_equal(alpha, [2.0, 0.5 * s])
 
 
 # ---------------------------------------------------------------------------------------------
 # The compiled loop against its NumPy twin
+
+
+@pytest.mark.parametrize("pair", [True, False])
+def test_block_updates_with_bounds_match_the_twin(pair, monkeypatch):
+    """Boxes that are in the way: block updates fix variables, and others in their place."""
+    seen = Counter()
+    reoptimize = plain.Block.reoptimize
+
+    def counting(self, active, current, gradient, new, bounded, fixed):
+        # The same list of free variables a second time: another variable is fixed instead.
+        seen["in its place"] += any(active is a for a in self.lists)
+        seen["fixed"] += 1
+        self.lists = [*self.lists, active]
+        return reoptimize(self, active, current, gradient, new, bounded, fixed)
+
+    monkeypatch.setattr(plain.Block, "lists", [], raising=False)
+    monkeypatch.setattr(plain.Block, "reoptimize", counting)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        K = rng.normal(size=(40, 12)) + rng.normal(size=(40, 1))
+        case = Case(K, K @ rng.normal(size=12) + rng.normal(size=40), np.inf, 0.0)
+        C = rng.uniform(0.05, 0.4) * np.linalg.norm(case.y_c)
+        case = case.with_(C=C, epsilon=0.02 * case.epsilon_max)
+        problem, scale = state(case), np.linalg.norm(case.y_c)
+        fast, slow = (Driver(core, problem, pair, True) for core in (compiled.Core, plain.Core))
+        event = MAX_STEPS
+        while event == MAX_STEPS:
+            event = fast.step(case.epsilon, case.threshold(1e-4))
+            assert slow.step(case.epsilon, case.threshold(1e-4)) == event
+            assert fast.core.n_blocks == slow.core.n_blocks
+            # Q has a condition below 1e4, as in the test of single steps below.
+            np.testing.assert_allclose(fast.alpha, slow.alpha, rtol=0, atol=1e-11 * scale)
+            slow.alpha[:], slow.F[:] = fast.alpha, fast.F
+    assert seen["fixed"] > 50
+    assert seen["in its place"] > 10
 
 
 class Driver:
@@ -777,6 +814,19 @@ def test_warm_start_outside_the_box_or_on_constant_columns():
     solution = solve(case, SMO(tol=TIGHT), warm_start=np.full(10, 1e3))
     assert solution.alpha[-1] == 0
     assert_optimal(case, solution, TIGHT)
+
+
+def test_the_certificate_is_recomputed_before_a_solution_is_accepted():
+    class Drifting(compiled.Core):
+        """A core whose F has drifted away from alpha."""
+
+        def __init__(self, alpha, F, *arguments):
+            F += 0.01 * np.abs(F).max() * np.random.default_rng(0).normal(size=len(F))
+            super().__init__(alpha, F, *arguments)
+
+    case = generic_case()
+    solution = SMO(tol=1e-6).minimise(state(case), core=Drifting)
+    assert_optimal(case, solution, 1e-6)
 
 
 # ---------------------------------------------------------------------------------------------
