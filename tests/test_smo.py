@@ -772,9 +772,9 @@ def test_max_time(variant):
     began = time.perf_counter()
     with pytest.warns(ConvergenceWarning, match="max_time") as caught:
         partial = solve(case, variant, max_time=0.3, tol=1e-6)
-    # One uninterrupted run of the core takes some hundredths of a second; the rest is for a
-    # busy machine.
-    assert 0.3 <= time.perf_counter() - began < 1.3
+    # An uninterrupted run of the core takes some hundredths of a second; 10 s only tells that the
+    # limit was seen, however busy the machine is.
+    assert 0.3 <= time.perf_counter() - began < 10
     assert partial.status is Status.MAX_TIME
     assert partial.time >= 0.3
     text = MESSAGE.search(str(caught[0].message))
@@ -1022,7 +1022,8 @@ def test_interrupt():
             child.send_signal(signal.SIGINT)
             sent = time.perf_counter()
             assert child.stdout.readline() == "interrupted\n"  # so the solve was still running
-            assert time.perf_counter() - sent < 1.0
+            # Some hundredths of a second, if the machine is not busy with other things.
+            assert time.perf_counter() - sent < 10
             assert child.stdout.readline() == "then optimal\n"
         assert child.wait(timeout=30) == 0
     finally:

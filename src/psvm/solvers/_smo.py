@@ -142,7 +142,7 @@ class _Run:
                 if self.worst() <= self.problem.threshold(self.options.tol):
                     status = Status.OPTIMAL
                 elif self.core.n_iter == steps or not self.progress():
-                    status = Status.STALLED
+                    status = self.limit() or Status.STALLED
         return self.solution(status)
 
     def iterate(self):
