@@ -992,8 +992,12 @@ def test_options_are_checked():
 
 
 INTERRUPTED = """
+import signal
 import numpy as np
 import psvm
+
+# A process started in the background of a shell inherits a SIGINT that is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def problem(n):
     X = np.random.default_rng(0).normal(size=(n, 2))
