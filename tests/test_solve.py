@@ -394,7 +394,7 @@ def test_K_is_not_copied(storage):
     rng = np.random.default_rng(0)
     n, p = 20_000, 400
     if storage in ("csr", "csc"):
-        K = sp.random_array((n, p), density=0.01, rng=rng, format=storage)
+        K = sp.random(n, p, density=0.01, random_state=0, format=storage)
     elif storage == "int64":
         K = rng.integers(-9, 10, size=(n, p))
     else:

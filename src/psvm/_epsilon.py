@@ -164,17 +164,22 @@ def row_digests(X, *, unordered=False):
     With `unordered` a row counts as the set of its values, for pairwise matrices, whose columns
     are permuted and repeated together with the rows.
     """
-    if sp.issparse(X):
-        X = X.tocsr()
-    return [_digest(X[i], unordered) for i in range(X.shape[0])]
+    if not sp.issparse(X):
+        rows = (np.asarray(X[i], dtype=np.float64) for i in range(X.shape[0]))
+        return [_digest(index := np.flatnonzero(row), row[index], unordered) for row in rows]
+    X = sp.csr_matrix(X, dtype=np.float64, copy=True)
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    entries = zip(
+        np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True
+    )
+    return [_digest(index, values, unordered) for index, values in entries]
 
 
-def _digest(row, unordered):
-    row = row.toarray().ravel() if sp.issparse(row) else row
-    row = np.asarray(row, dtype=np.float64)
-    index = np.flatnonzero(row)
-    content = np.unique(row[index]) if unordered else row[index]
-    digest = hashlib.blake2b(content.tobytes(), digest_size=16)
+def _digest(index, values, unordered):
+    """Digest of the non-zero entries of a row."""
+    values = np.unique(values) if unordered else values
+    digest = hashlib.blake2b(values.tobytes(), digest_size=16)
     if not unordered:
-        digest.update(index.tobytes())
+        digest.update(index.astype(np.int64).tobytes())
     return digest.digest()

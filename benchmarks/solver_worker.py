@@ -1,0 +1,138 @@
+"""Fits one problem with one solver, on request; run by `peers.py`, if need be by another Python.
+
+A request is a line of JSON: the problem's file (`peers.Problem`), the solver, epsilon, C, tol. The
+answer is a line of JSON with the seconds; alpha is saved beside the problem. Data is loaded and
+brought into the form that the solver likes before the clock starts.
+"""
+
+import json
+import sys
+import time
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+warnings.filterwarnings("ignore")
+PROBLEMS = {}
+
+
+def load(path):
+    """K as measured, the columns divided by their centred norms (``scaled``), and y."""
+    if path not in PROBLEMS:
+        PROBLEMS.clear()
+        with np.load(path) as d:
+            if "data" in d:
+                K = sp.csc_matrix((d["data"], d["indices"], d["indptr"]), shape=d["shape"])
+                scaled = K @ sp.diags(1 / d["norms"])
+                scaled = sp.csc_matrix(scaled)
+            else:
+                K = d["K"]
+                scaled = None
+            PROBLEMS[path] = {"K": K, "y": d["y"], "m": d["means"], "s": d["norms"], "X": scaled}
+    return PROBLEMS[path]
+
+
+def standardised(p):
+    """The centred and scaled matrix in Fortran order, made once; sparse ones stay uncentred."""
+    if p["X"] is None:
+        p["X"] = np.asfortranarray((p["K"] - p["m"]) / p["s"])
+    return p["X"]
+
+
+def fit_psvm(p, epsilon, C, tol, smo=False):
+    import psvm
+
+    solver = psvm.SMO() if smo else "auto"
+    began = time.perf_counter()
+    solution = psvm.solve(p["K"], p["y"], C, epsilon=epsilon, tol=tol, solver=solver)
+    return time.perf_counter() - began, solution.alpha
+
+
+def fit_estimator(make):
+    """A Lasso of the scikit-learn kind: alpha = epsilon / L, an intercept if K is sparse."""
+
+    def fit(p, epsilon, C, tol):
+        X, y = standardised(p), p["y"] - p["y"].mean()
+        model = make(epsilon / len(y), sp.issparse(X), tol)
+        began = time.perf_counter()
+        model.fit(X, y)
+        return time.perf_counter() - began, np.asarray(model.coef_).ravel()
+
+    return fit
+
+
+def lasso(alpha, intercept, tol):
+    from sklearn.linear_model import Lasso
+
+    return Lasso(alpha=alpha, fit_intercept=intercept, tol=tol, max_iter=10**6)
+
+
+def lasso_gram(alpha, intercept, tol):
+    from sklearn.linear_model import Lasso
+
+    return Lasso(alpha=alpha, fit_intercept=intercept, tol=tol, max_iter=10**6, precompute=True)
+
+
+def celer(alpha, intercept, tol):
+    from celer import Lasso
+
+    return Lasso(alpha=alpha, fit_intercept=intercept, tol=tol, max_iter=1000, max_epochs=10**6)
+
+
+def skglm(alpha, intercept, tol):
+    from skglm import Lasso
+
+    return Lasso(alpha=alpha, fit_intercept=intercept, tol=tol, max_iter=1000, max_epochs=10**6)
+
+
+def fit_adelie(p, epsilon, C, tol):
+    import adelie as ad
+
+    X, y = standardised(p), p["y"] - p["y"].mean()
+    sparse = sp.issparse(X)
+    matrix = ad.matrix.sparse(X, method="naive") if sparse else ad.matrix.dense(X, method="naive")
+    began = time.perf_counter()
+    state = ad.grpnet(
+        X=matrix,
+        glm=ad.glm.gaussian(y),
+        lmda_path=np.array([epsilon / len(y)]),
+        intercept=sparse,
+        tol=tol,
+        max_iters=10**7,
+        early_exit=False,
+        progress_bar=False,
+        n_threads=1,
+    )
+    return time.perf_counter() - began, state.betas.toarray()[-1]
+
+
+SOLVERS = {
+    "psvm": fit_psvm,
+    "SMO": lambda *a: fit_psvm(*a, smo=True),
+    "Lasso": fit_estimator(lasso),
+    "Lasso(precompute)": fit_estimator(lasso_gram),
+    "celer": fit_estimator(celer),
+    "skglm": fit_estimator(skglm),
+    "adelie": fit_adelie,
+}
+
+
+def main():
+    answers, sys.stdout = sys.stdout, sys.stderr  # peers may print
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            p = load(request["problem"])
+            C = np.inf if request["C"] is None else request["C"]
+            fit = SOLVERS[request["solver"]]
+            seconds, alpha = fit(p, request["epsilon"], C, request["tol"])
+            np.save(request["alpha"], alpha)
+            answer = {"seconds": seconds}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()
