@@ -22,6 +22,13 @@ class SparseMatrix(DataMatrix):
     def columns(self, index):
         return np.asarray(self.K[:, index].toarray(order="F"), dtype=np.float64)
 
+    def centred_gram(self, means, weights):
+        weighted = self.K
+        if (weights != 1).any():
+            weighted = self.K.multiply(weights[:, None]).tocsr()
+        product = np.asarray((self._T @ weighted).toarray(), dtype=np.float64)
+        return product - weights.sum() * np.multiply.outer(means, means)
+
     def column_statistics(self, weights):
         # The zeros of a column contribute (sum of their weights) * m^2 to its centred norm.
         coo = self.K.tocoo()

@@ -20,6 +20,8 @@ CORRELATED = 0.9
 """A candidate that is more correlated than this with a better one waits."""
 SAMPLE = 256
 """Rows on which the correlations are estimated."""
+FAIR = 3.0
+"""Factor by which the sampled rows of a column may miss their share of its norm."""
 SWEEPS = 5
 """Sweeps of coordinate descent before the exact method."""
 EXACT = 0.3
@@ -119,6 +121,8 @@ class Workspace:
         The columns of K that are in W.
     member : ndarray of bool
         Whether a column of K is in W.
+    whole : bool
+        Whether W is to be all columns, because they are few.
     small : ActiveSet
         The problem of W, with G.
     n_added : int
@@ -128,6 +132,7 @@ class Workspace:
     def __init__(self, K):
         L, P = K.shape
         self.K = K
+        self.whole = P <= SMALL
         self.index = np.empty(0, dtype=np.intp)
         self.member = np.zeros(P, dtype=bool)
         self.small = ActiveSet(L)
@@ -138,6 +143,20 @@ class Workspace:
     def columns(self):
         """``K̃_W``, dense."""
         return self._columns[:, : len(self.index)]
+
+    def residual(self, y, alpha):
+        """``y - K̃_W alpha_W``."""
+        if self.whole:
+            return y - self.K.matvec(np.where(self.member, alpha, 0.0))
+        return y - self.columns @ alpha[self.index]
+
+    def take_whole(self):
+        """Add all columns that have variance; their dense copies are not needed then."""
+        self.index = np.flatnonzero(self.K.norms > 0)
+        self.member[self.index] = True
+        Q = self.K.gram()
+        self.small.extend(Q if self.member.all() else Q[np.ix_(self.index, self.index)])
+        self.n_added += len(self.index)
 
     def extend(self, new):
         """Add the columns `new` of K."""
@@ -202,14 +221,20 @@ class _Run:
 
     def extend(self, new):
         """Let variables join W."""
-        if len(new):
-            if self.alpha[new].any():
-                self.fixed = None
+        if not len(new):
+            return
+        if self.alpha[new].any():
+            self.fixed = None
+        if self.workspace.whole:
+            self.workspace.take_whole()
+        else:
             self.workspace.extend(new)
 
     def fold(self, new):
         """Let the variables at +-C leave W if they are many, and expect more of them."""
         W, C = self.workspace, self.problem.C
+        if W.whole or not np.isfinite(C):
+            return
         bound = np.abs(self.alpha) >= C
         if np.count_nonzero(bound[new]) > len(new) / 2:
             self.batch = min(2 * self.batch, LARGEST_BATCH)
@@ -223,7 +248,9 @@ class _Run:
         small, problem, index = self.workspace.small, self.problem, self.workspace.index
         small.alpha[:] = self.alpha[index]
         small.F[:] = self.F[index]
-        threshold = max(EXACT * self.threshold, LOOSE * worst)
+        threshold = EXACT * self.threshold
+        if not self.workspace.whole:
+            threshold = max(threshold, LOOSE * worst)
         small.begin(problem.C, problem.epsilon, threshold, SWEEPS)
         status = None
         while status is None and not small.solve(WORK):
@@ -235,7 +262,7 @@ class _Run:
         """The violators that join W: the largest that are not alike, and all free variables."""
         problem, K, W = self.problem, self.problem.K, self.workspace
         outside = ~W.member & (K.norms > 0)
-        if len(outside) <= SMALL:
+        if W.whole:
             return np.flatnonzero(outside)
         free = outside & (self.alpha != 0) & (np.abs(self.alpha) < problem.C)
         candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
@@ -247,13 +274,17 @@ class _Run:
         return np.concatenate([np.flatnonzero(free), candidates])
 
     def sample(self, index):
-        """Some rows of columns of K̃, centred and scaled to norm one there."""
+        """Some rows of columns of K̃, scaled to norm one there.
+
+        A column whose sampled rows do not have about their share of its norm, as those of a
+        sparse matrix, says nothing about correlations: it becomes zero.
+        """
         L = self.problem.K.shape[0]
         rows = np.linspace(0, L - 1, min(L, SAMPLE)).astype(np.intp)
         X = self.problem.K.submatrix(rows, index)
-        X -= X.mean(axis=0)
-        size = np.sqrt(np.square(X).sum(axis=0))
-        X *= np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        size = np.square(X).sum(axis=0) * (L / len(rows))
+        fair = (size > 1 / FAIR) & (size < FAIR)
+        X *= np.sqrt(np.divide(L / len(rows), size, out=np.zeros_like(size), where=fair))
         return np.asfortranarray(X)
 
     def evaluate(self):
@@ -262,7 +293,7 @@ class _Run:
         if self.fixed is None:
             outside = np.where(W.member, 0.0, self.alpha)
             self.fixed = problem.y - problem.K.matvec(outside) if outside.any() else problem.y
-        self.r = self.fixed - W.columns @ self.alpha[W.index]
+        self.r = W.residual(self.fixed, self.alpha)
         self.F = problem.gradient(self.r)
 
     def limit(self, inside=False):
