@@ -22,6 +22,10 @@ class SparseMatrix(DataMatrix):
     def columns(self, index):
         return np.asarray(self.K[:, index].toarray(order="F"), dtype=np.float64)
 
+    def submatrix(self, rows, index):
+        K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]
+        return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
+
     def centred_gram(self, means, weights):
         weighted = self.K
         if (weights != 1).any():

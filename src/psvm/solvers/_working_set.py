@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._core._active_set import ActiveSet, diverse
+from .._core._active_set import ActiveSet
+from .._core._dense import diverse
 from .._validation import check_number, check_positive_integer
 from ..problem import duality_gap, kkt_violation, objective
 from ._solution import Solution, Status
@@ -189,7 +190,7 @@ class _Run:
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
-        self.workspace.small.dependent = DEPENDENT
+        self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
         self.fixed = None
         self.r, self.F = problem.y, -problem.l
@@ -312,7 +313,7 @@ class _Run:
             self.patience = PATIENCE
             return None
         self.alpha, self.r, self.F = before
-        self.workspace.small.dependent *= CAUTION
+        self.workspace.small.S.dependent *= CAUTION
         self.patience -= 1
         return Status.STALLED if self.patience == 0 else None
 
