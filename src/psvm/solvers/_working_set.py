@@ -31,6 +31,8 @@ LOOSE = 0.01
 """The same as a share of the largest violation of the whole problem."""
 LARGEST_BATCH, FOLD = 2000, 500
 """Limits of a growing batch, and of the variables at +-C that stay in the working set."""
+ROOM = 100 * 2**20
+"""Bytes of dense columns, beyond which variables at 0 leave the working set."""
 WORK = 5e8
 """Operations of one uninterrupted run of the core: less than half a second."""
 DEPENDENT = 1e-10
@@ -232,16 +234,20 @@ class _Run:
             self.workspace.extend(new)
 
     def fold(self, new):
-        """Let the variables at +-C leave W if they are many, and expect more of them."""
+        """Let variables leave W: those at +-C if they are many, those at 0 if they need room."""
         W, C = self.workspace, self.problem.C
-        if W.whole or not np.isfinite(C):
+        if W.whole:
             return
-        bound = np.abs(self.alpha) >= C
-        if np.count_nonzero(bound[new]) > len(new) / 2:
+        if np.count_nonzero(np.abs(self.alpha[new]) >= C) > len(new) / 2:
             self.batch = min(2 * self.batch, LARGEST_BATCH)
-        bound = bound[W.index]
-        if np.count_nonzero(bound) > max(len(bound) / 2, FOLD):
-            W.keep(~bound)
+        alpha = self.alpha[W.index]
+        leaves = np.abs(alpha) >= C
+        if np.count_nonzero(leaves) <= max(len(alpha) / 2, FOLD):
+            leaves[:] = False
+        if len(alpha) > max(3 * np.count_nonzero(alpha), FOLD, ROOM // (8 * len(self.r))):
+            leaves |= alpha == 0
+        if leaves.any():
+            W.keep(~leaves)
             self.fixed = None
 
     def solve_small(self, worst):
