@@ -130,6 +130,8 @@ class Workspace:
         The problem of W, with G.
     n_added : int
         Columns that ever joined.
+    last : tuple of (y, alpha, r, F), or None
+        Where the last solve ended.
     """
 
     def __init__(self, K):
@@ -140,6 +142,7 @@ class Workspace:
         self.member = np.zeros(P, dtype=bool)
         self.small = ActiveSet(L)
         self.n_added = 0
+        self.last = None
         self._columns = np.empty((L, 0), order="F")
 
     @property
@@ -199,7 +202,7 @@ class _Run:
         if start is not None:
             self.alpha[:] = np.clip(start, -problem.C, problem.C)
             self.alpha[problem.K.norms == 0] = 0.0
-            self.evaluate()
+            self.resume()
 
     def solve(self):
         status = None
@@ -210,6 +213,14 @@ class _Run:
             else:
                 status = self.limit() or self.round(d)
         return self.solution(status)
+
+    def resume(self):
+        """Evaluate the start; nothing has to be done if it is where the last solve ended."""
+        y, alpha, r, F = self.workspace.last or (None,) * 4
+        if y is self.problem.y and np.array_equal(alpha, self.alpha):
+            self.r, self.F = r, F
+        else:
+            self.evaluate()
 
     def round(self, d):
         """Extend W, solve its problem, and evaluate the whole problem there."""
@@ -272,6 +283,10 @@ class _Run:
         if W.whole:
             return np.flatnonzero(outside)
         free = outside & (self.alpha != 0) & (np.abs(self.alpha) < problem.C)
+        if self.n_iter == 0 and self.alpha.any() and (d[W.index] > self.threshold).any():
+            # On a path a smaller epsilon makes violators of many variables that are none any
+            # more when those of W have found their new values.
+            return np.flatnonzero(free)
         candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
         batch = self.batch
         if len(candidates) > batch:
@@ -329,6 +344,7 @@ class _Run:
 
     def solution(self, status):
         problem, alpha, F = self.problem, self.alpha, self.F
+        self.workspace.last = problem.y, alpha.copy(), self.r, F.copy()
         coef, shift = problem.K.coef(alpha)
         return Solution(
             alpha=alpha,
