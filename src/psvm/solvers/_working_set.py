@@ -112,7 +112,11 @@ class WorkingSet:
         -------
         Solution
         """
-        return _Run(self, problem, start, workspace or Workspace(problem.K)).solve()
+        if workspace is None:
+            workspace = Workspace(problem.K)
+        elif workspace.K is not problem.K:
+            raise ValueError("The workspace belongs to another matrix; make one for this K.")
+        return _Run(self, problem, start, workspace).solve()
 
 
 class Workspace:
@@ -172,9 +176,9 @@ class Workspace:
             larger[:, :n] = self.columns
             self._columns = larger
         self._columns[:, n : n + q] = self.K.columns(new)
+        self.small.extend(self._columns[:, : n + q].T @ self._columns[:, n : n + q])
         self.index = np.concatenate([self.index, new])
         self.member[new] = True
-        self.small.extend(self.columns.T @ self._columns[:, n : n + q])
         self.n_added += q
 
     def keep(self, mask):
@@ -334,6 +338,7 @@ class _Run:
             self.patience = PATIENCE
             return None
         self.alpha, self.r, self.F = before
+        self.fixed = None
         self.workspace.small.S.dependent *= CAUTION
         self.patience -= 1
         return Status.STALLED if self.patience == 0 else None
