@@ -13,6 +13,7 @@ from sklearn.linear_model import Lasso
 import psvm
 from psvm.matrix import Standardized, as_matrix
 from psvm.problem import Problem
+from psvm.solvers import _working_set
 
 ROUNDING = 1e-11
 """Share of ||K̃'y||_inf by which two ways to compute the same gradient may differ here."""
@@ -179,6 +180,18 @@ def test_against_smo_lasso_and_an_interior_point_method(seed):
         assert reached <= objective(K, y, lasso.coef_, epsilon) + slack
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_variables_that_leave_the_working_set(seed, monkeypatch):
+    # With hardly any room, variables at 0 and at +-C leave and come back all the time.
+    monkeypatch.setattr(_working_set, "SMALL", 10)
+    monkeypatch.setattr(_working_set, "FOLD", 10)
+    monkeypatch.setattr(_working_set, "ROOM", 0)
+    K, y, C, epsilon = random_problem(np.random.default_rng(500 + seed))
+    solver = psvm.WorkingSet(tol=1e-6, batch=5)
+    alpha = solver.minimise(state(K, y, C, epsilon)).alpha
+    assert violation(K, y, alpha, C, epsilon) <= allowed(K, y, epsilon, 1e-6)
+
+
 def test_limits_of_epsilon():
     rng = np.random.default_rng(1)
     K, y = rng.normal(size=(30, 300)), rng.normal(size=30)
@@ -271,8 +284,10 @@ def test_path_with_a_workspace():
     # Back to a solved problem, from its solution: nothing is left to do.
     again = solver.minimise(step, start=start, workspace=workspace)
     assert again.n_iter == 0
+    with pytest.raises(ValueError, match="another matrix"):
+        solver.minimise(state(K, y), workspace=workspace)
     # Another target on the same data
-    other = state(K, np.cos(points[:, 1]), epsilon=0.1)
+    other = Problem.create(problem.K, np.cos(points[:, 1]), np.inf, 0.1)
     alpha = solver.minimise(other, workspace=workspace).alpha
     limit = allowed(K, np.cos(points[:, 1]), 0.1, 1e-6)
     assert violation(K, np.cos(points[:, 1]), alpha, np.inf, 0.1) <= limit

@@ -10,13 +10,15 @@ put on one and leaves S, and violators of the KKT conditions enter S, until ther
 The factor ``G_SS = R R'`` (R lower triangular) survives from one problem to the next.
 
 Contract: ``F = G alpha - l`` on entry and exit, G is symmetric with a unit diagonal, and nothing
-is checked. A column that depends on those of S within `dependent` never enters the factor; it is
+is checked. A column that depends on those of S within `S.dependent` never enters the factor; it is
 exchanged for one of them along the direction in which G is singular.
 """
 
-from libc.math cimport fabs, INFINITY, sqrt
-from libc.string cimport memmove, memset
-from scipy.linalg.cython_blas cimport daxpy, ddot, drot, dsymv, dsyrk, dtrsm, dtrsv
+from libc.math cimport fabs, INFINITY
+from libc.string cimport memset
+from scipy.linalg.cython_blas cimport daxpy, dsymv
+
+from ._cholesky cimport Cholesky
 
 import numpy as np
 
@@ -24,14 +26,13 @@ cdef enum:
     SOLVED = 0    # no violation above the threshold that this method can repair
     PAUSED = 1    # the allowed amount of work was done; call again to go on
 
-    BLOCK = 64    # columns appended to the factor by one matrix product
+    BLOCK = 64    # variables that enter S at once
     REFINE = 4    # Newton steps in a row: all but the first correct rounding errors
     ENTRIES = 10  # a variable that entered S so often in one problem only moves rounding errors
 
 cdef double ENTER = 0.3        # violators of at least this share of the largest enter together
 cdef double ROUNDING = 1e-14   # a pivot below this is nothing but rounding errors
 cdef double TRUSTED = 0.5      # share of the predicted decrease without which a step is not made
-cdef double BLAS3 = 10.0       # speed of a matrix product relative to plane rotations
 
 
 cdef inline double clip(double v, double lower, double upper) noexcept nogil:
@@ -61,21 +62,20 @@ cdef class ActiveSet:
         Number of variables.
     alpha, F : float64 arrays of shape (n,)
         The variables and the gradient of the smooth part; to be set before `begin`.
-    dependent : float
-        Least pivot of the factor: the squared distance of a column from those of S.
+    S : Cholesky
+        The free variables and their factor.
     n_steps : int
         Newton steps so far.
     """
 
     cdef readonly Py_ssize_t n, n_steps
-    cdef public double dependent
-    cdef Py_ssize_t rank, capacity, m, m_max  # m is the number of free variables
-    cdef double[::1, :] _G, _R
+    cdef readonly Cholesky S
+    cdef Py_ssize_t rank, capacity
+    cdef double[::1, :] _G
     cdef double[:, ::1] _doubles
-    cdef Py_ssize_t[:, ::1] _integers
-    cdef unsigned char[:, ::1] _flags
+    cdef Py_ssize_t[::1] _listed
+    cdef unsigned char[::1] _entries
     cdef double *G
-    cdef double *R
     cdef double *alpha_
     cdef double *F_
     cdef double *sign
@@ -84,46 +84,36 @@ cdef class ActiveSet:
     cdef double *step     # alpha - known
     cdef double *q        # G times a vector
     cdef double *d        # direction of the free variables, by place in S
-    cdef Py_ssize_t *member   # S
-    cdef Py_ssize_t *place    # of a variable in S, or -1
     cdef Py_ssize_t *listed   # variables to enter S
     cdef unsigned char *entries
-    cdef unsigned char *leaves  # by place in S
-    cdef double C, epsilon, threshold, work
+    cdef double C, epsilon, threshold, limit
     cdef double predicted  # change of the objective since `known`
     cdef int refined
 
     def __init__(self, Py_ssize_t rank):
-        self.rank = rank
-        self.dependent = 1e-10
+        self.rank = max(rank, 1)
+        self.S = Cholesky()
         self._reserve(1)
 
     def _reserve(self, Py_ssize_t capacity):
         # Room for `capacity` variables; what is there stays.
-        cdef Py_ssize_t n = self.n, m = self.m
-        cdef Py_ssize_t m_max = max(min(capacity, self.rank), 1)
-        G, R = np.empty((capacity, capacity), order="F"), np.empty((m_max, m_max), order="F")
-        doubles = np.zeros((8, capacity))
-        integers = np.zeros((3, capacity), dtype=np.intp)
+        cdef Py_ssize_t n = self.n
+        G, doubles = np.empty((capacity, capacity), order="F"), np.zeros((8, capacity))
         if n:
             G[:n, :n] = np.asarray(self._G)[:n, :n]
-            R[:m, :m] = np.asarray(self._R)[:m, :m]
             doubles[:, :n] = np.asarray(self._doubles)[:, :n]
-            integers[:, :n] = np.asarray(self._integers)[:, :n]
-        self._G, self._R, self._doubles, self._integers = G, R, doubles, integers
-        self._flags = np.zeros((2, capacity), dtype=np.uint8)
-        self.G, self.R = &self._G[0, 0], &self._R[0, 0]
+        self._G, self._doubles = G, doubles
+        self._listed = np.zeros(capacity, dtype=np.intp)
+        self._entries = np.zeros(capacity, dtype=np.uint8)
+        self.G, self.listed, self.entries = &self._G[0, 0], &self._listed[0], &self._entries[0]
         self.alpha_, self.F_, self.sign, self.slope = (
             &self._doubles[0, 0], &self._doubles[1, 0], &self._doubles[2, 0], &self._doubles[3, 0]
         )
         self.known, self.step, self.q, self.d = (
             &self._doubles[4, 0], &self._doubles[5, 0], &self._doubles[6, 0], &self._doubles[7, 0]
         )
-        self.member, self.place, self.listed = (
-            &self._integers[0, 0], &self._integers[1, 0], &self._integers[2, 0]
-        )
-        self.entries, self.leaves = &self._flags[0, 0], &self._flags[1, 0]
-        self.capacity, self.m_max = capacity, m_max
+        self.S.reserve(capacity, min(capacity, self.rank))
+        self.capacity = capacity
 
     @property
     def alpha(self):
@@ -146,27 +136,23 @@ cdef class ActiveSet:
         for j in range(n, n + q):
             self._G[j, j] = 1
             self.alpha_[j] = 0
-            self.place[j] = -1
+            self.S.place[j] = -1
         self.n = n + q
 
     def keep(self, index):
         """Forget all variables but those of the increasing `index`."""
         cdef Py_ssize_t p
+        cdef Cholesky S = self.S
         position = np.full(self.n, -1, dtype=np.intp)
         position[index] = np.arange(len(index))
-        for p in range(self.m):
-            self.leaves[p] = position[self.member[p]] < 0
-        self._remove()
-        G, n = np.asarray(self._G), len(index)
+        for p in range(S.m):
+            S.leaves[p] = position[S.member[p]] < 0
+        S.remove(self.G, self.capacity)
+        S.renumber(position)
+        G, doubles, n = np.asarray(self._G), np.asarray(self._doubles), len(index)
         G[:n, :n] = G[np.ix_(index, index)]
-        doubles = np.asarray(self._doubles)
         doubles[:, :n] = doubles[:, index]
         self.n = n
-        for p in range(n):
-            self.place[p] = -1
-        for p in range(self.m):
-            self.member[p] = position[self.member[p]]
-            self.place[self.member[p]] = p
 
     def begin(self, double C, double epsilon, double threshold, int sweeps):
         """Start on a problem: coordinate descent, and the factor of what it leaves free."""
@@ -181,13 +167,13 @@ cdef class ActiveSet:
     def solve(self, double work):
         """Go on with the problem for about `work` floating point operations; True at its end."""
         cdef int code
-        self.work = work
+        self.limit, self.S.work = work, 0
         with nogil:
             code = self._solve()
         return code == SOLVED
 
     cdef int _solve(self) noexcept nogil:
-        while self.work > 0:
+        while self.S.work < self.limit:
             if self.refined < REFINE and self._largest_slope() > self.threshold:
                 self._newton_step()
                 continue
@@ -222,19 +208,19 @@ cdef class ActiveSet:
     cdef void _synchronise(self) noexcept nogil:
         # S becomes the variables strictly between their bounds, if they are independent.
         cdef Py_ssize_t p, j, count = 0
-        for p in range(self.m):
-            self.leaves[p] = not self._is_free(self.member[p]) or (
-                self.R[p + p * self.m_max] * self.R[p + p * self.m_max] <= self.dependent
+        for p in range(self.S.m):
+            self.S.leaves[p] = (
+                not self._is_free(self.S.member[p]) or self.S.pivot(p) <= self.S.dependent
             )
-        self._remove()
+        self.S.remove(self.G, self.capacity)
         for j in range(self.n):
             self.known[j] = self.alpha_[j]
             if self._is_free(j):
                 self._set_sign(j)
-                if self.place[j] < 0:
+                if self.S.place[j] < 0:
                     self.listed[count] = j
                     count += 1
-        self._append(count)
+        self.S.append(self.G, self.capacity, self.listed, count)
 
     cdef inline bint _is_free(self, Py_ssize_t j) noexcept nogil:
         return self.alpha_[j] != 0 and fabs(self.alpha_[j]) < self.C
@@ -260,20 +246,20 @@ cdef class ActiveSet:
     cdef double _largest_slope(self) noexcept nogil:
         cdef Py_ssize_t p
         cdef double largest = 0
-        for p in range(self.m):
-            largest = max(largest, fabs(self.slope[self.member[p]]))
+        for p in range(self.S.m):
+            largest = max(largest, fabs(self.slope[self.S.member[p]]))
         return largest
 
     cdef void _newton_step(self) noexcept nogil:
         cdef Py_ssize_t p
-        for p in range(self.m):
-            self.leaves[p] = 0
-            self.q[p] = self.d[p] = -self.slope[self.member[p]]
-        self._solve_factor(self.d)  # d = -G_SS^-1 slope, and q = G_SS d
+        for p in range(self.S.m):
+            self.S.leaves[p] = 0
+            self.q[p] = self.d[p] = -self.slope[self.S.member[p]]
+        self.S.solve(self.d)  # d = -G_SS^-1 slope, and q = G_SS d
         self.n_steps += 1
         if self._walk():
             self.refined = 0
-            self._remove()
+            self.S.remove(self.G, self.capacity)
         else:
             self.refined = self.refined + 1 if self._refresh() else REFINE
 
@@ -287,8 +273,8 @@ cdef class ActiveSet:
             first = second = 0  # derivatives of the objective
             t = INFINITY
             k = -1
-            for p in range(self.m):
-                first += self.d[p] * self.slope[self.member[p]]
+            for p in range(self.S.m):
+                first += self.d[p] * self.slope[self.S.member[p]]
                 second += self.d[p] * self.q[p]
                 to_bound = self._to_bound(p)
                 if to_bound < t:
@@ -302,8 +288,8 @@ cdef class ActiveSet:
             if t == INFINITY:
                 return met
             self.predicted += t * (first + 0.5 * t * second)
-            for p in range(self.m):
-                j = self.member[p]
+            for p in range(self.S.m):
+                j = self.S.member[p]
                 self.slope[j] += t * self.q[p]
                 self.alpha_[j] = clip(
                     self.alpha_[j] + t * self.d[p], self._lower(j), self._upper(j)
@@ -314,20 +300,20 @@ cdef class ActiveSet:
             self._stop(k)
 
     cdef inline double _to_bound(self, Py_ssize_t p) noexcept nogil:
-        cdef Py_ssize_t j = self.member[p]
+        cdef Py_ssize_t j = self.S.member[p]
         if self.d[p] == 0:
             return INFINITY
         return ((self._upper(j) if self.d[p] > 0 else self._lower(j)) - self.alpha_[j]) / self.d[p]
 
     cdef void _stop(self, Py_ssize_t k) noexcept nogil:
         # The variable at place k has met its bound: d[k] = 0 and q = G_SS d.
-        cdef Py_ssize_t p, j = self.member[k]
+        cdef Py_ssize_t p, j = self.S.member[k]
         cdef const double *column = self.G + j * self.capacity
         self.alpha_[j] = self._upper(j) if self.d[k] > 0 else self._lower(j)
-        for p in range(self.m):
-            self.q[p] -= self.d[k] * column[self.member[p]]
+        for p in range(self.S.m):
+            self.q[p] -= self.d[k] * column[self.S.member[p]]
         self.d[k] = 0
-        self.leaves[k] = 1
+        self.S.leaves[k] = 1
 
     cdef bint _refresh(self) noexcept nogil:
         # F of alpha. False, and back to the alpha whose F is known, if rounding errors have eaten
@@ -350,7 +336,7 @@ cdef class ActiveSet:
             for j in range(self.n):
                 if self.step[j] != 0:
                     daxpy(&n, &self.step[j], self.G + j * ld, &one, self.q, &one)
-        self.work -= 2.0 * self.n * moved
+        self.S.work += 2.0 * self.n * moved
         for j in range(self.n):
             if self.step[j] != 0:
                 change += self.step[j] * (self.F_[j] + 0.5 * self.q[j])
@@ -362,8 +348,8 @@ cdef class ActiveSet:
                 self.known[j] = self.alpha_[j]
             else:
                 self.alpha_[j] = self.known[j]
-        for p in range(self.m):
-            j = self.member[p]
+        for p in range(self.S.m):
+            j = self.S.member[p]
             self.slope[j] = self.F_[j] + self.epsilon * self.sign[j]
         self.predicted = 0
         return decreased
@@ -376,7 +362,7 @@ cdef class ActiveSet:
         cdef double d, largest = self.threshold
         self.refined = 0
         for j in range(self.n):
-            if self.place[j] < 0 and self.entries[j] < ENTRIES:
+            if self.S.place[j] < 0 and self.entries[j] < ENTRIES:
                 d = violation(self.alpha_[j], self.F_[j], self.C, self.epsilon)
                 if d > largest:
                     largest = d
@@ -385,14 +371,14 @@ cdef class ActiveSet:
             return False
         largest = max(ENTER * largest, self.threshold)
         for j in range(self.n):
-            if self.place[j] < 0 and self.entries[j] < ENTRIES and count < BLOCK and (
+            if self.S.place[j] < 0 and self.entries[j] < ENTRIES and count < BLOCK and (
                 violation(self.alpha_[j], self.F_[j], self.C, self.epsilon) > largest
             ):
                 self.listed[count] = j
                 count += 1
                 self.entries[j] += 1
                 self._set_sign(j)
-        if self._append(count) == 0:
+        if self.S.append(self.G, self.capacity, self.listed, count) == 0:
             self._exchange(worst)
         return True
 
@@ -402,18 +388,18 @@ cdef class ActiveSet:
         cdef Py_ssize_t p, i, k = -1
         cdef const double *column = self.G + j * self.capacity
         cdef double slope = self.slope[j], curvature = 1, direction, own, t
-        for p in range(self.m):
-            self.leaves[p] = 0
-            self.d[p] = -column[self.member[p]]
-        self._solve_factor(self.d)
-        for p in range(self.m):
-            slope += self.d[p] * self.slope[self.member[p]]
-            curvature += self.d[p] * column[self.member[p]]
+        for p in range(self.S.m):
+            self.S.leaves[p] = 0
+            self.d[p] = -column[self.S.member[p]]
+        self.S.solve(self.d)
+        for p in range(self.S.m):
+            slope += self.d[p] * self.slope[self.S.member[p]]
+            curvature += self.d[p] * column[self.S.member[p]]
         direction = -1 if slope > 0 else 1
         t = own = (
             self._upper(j) - self.alpha_[j] if direction > 0 else self.alpha_[j] - self._lower(j)
         )
-        for p in range(self.m):
+        for p in range(self.S.m):
             self.d[p] *= direction
             if self._to_bound(p) < t:
                 t = self._to_bound(p)
@@ -425,163 +411,19 @@ cdef class ActiveSet:
             self.entries[j] = ENTRIES
             return
         self.predicted = -t * (fabs(slope) - 0.5 * t * curvature)
-        for p in range(self.m):
-            i = self.member[p]
+        for p in range(self.S.m):
+            i = self.S.member[p]
             self.alpha_[i] = clip(self.alpha_[i] + t * self.d[p], self._lower(i), self._upper(i))
         self.alpha_[j] = clip(self.alpha_[j] + t * direction, self._lower(j), self._upper(j))
         if k >= 0:
-            i = self.member[k]
+            i = self.S.member[k]
             self.alpha_[i] = self._upper(i) if self.d[k] > 0 else self._lower(i)
         elif t == own:
             self.alpha_[j] = self._upper(j) if direction > 0 else self._lower(j)
         if not self._refresh():
             self.entries[j] = ENTRIES
         elif k >= 0:
-            self.leaves[k] = 1
-            self._remove()
+            self.S.leaves[k] = 1
+            self.S.remove(self.G, self.capacity)
             self.slope[j] = self.F_[j] + self.epsilon * self.sign[j]
-            self.listed[0] = j
-            self._append(1)
-
-    # ---- the factor
-
-    cdef void _solve_factor(self, double* x) noexcept nogil:
-        # x = G_SS^-1 x
-        cdef int m = <int> self.m, ld = <int> self.m_max, one = 1
-        dtrsv(<char*> b"L", <char*> b"N", <char*> b"N", &m, self.R, &ld, x, &one)
-        dtrsv(<char*> b"L", <char*> b"T", <char*> b"N", &m, self.R, &ld, x, &one)
-        self.work -= 2.0 * m * m
-
-    cdef Py_ssize_t _append(self, Py_ssize_t count) noexcept nogil:
-        # Append the listed variables that are independent; their number
-        cdef Py_ssize_t start = 0, accepted = 0
-        while start < count:
-            accepted += self._append_block(self.listed + start, min(count - start, BLOCK))
-            start += BLOCK
-        return accepted
-
-    cdef Py_ssize_t _append_block(self, Py_ssize_t* new, Py_ssize_t count) noexcept nogil:
-        cdef double[BLOCK * BLOCK] A
-        cdef Py_ssize_t[BLOCK] kept
-        cdef Py_ssize_t t, u, i, m = self.m, ld = self.m_max, n_kept = 0
-        cdef int q, m_ = <int> m, ld_ = <int> ld, k, block = BLOCK
-        cdef double unit = 1, minus = -1, pivot
-        cdef double *row
-        count = min(count, self.m_max - m)
-        q = <int> count
-        if count <= 0:
-            return 0
-        for i in range(m):
-            for t in range(count):
-                self.R[m + t + i * ld] = self.G[new[t] + self.member[i] * self.capacity]
-        for u in range(count):
-            for t in range(count):
-                A[t + u * BLOCK] = self.G[new[t] + new[u] * self.capacity]
-        if m > 0:
-            # R21 = G21 @ inv(R11).T;  A = G22 - R21 @ R21.T
-            dtrsm(
-                <char*> b"R", <char*> b"L", <char*> b"T", <char*> b"N", &q, &m_, &unit,
-                self.R, &ld_, self.R + m, &ld_,
-            )
-            dsyrk(
-                <char*> b"L", <char*> b"N", &q, &m_, &minus, self.R + m, &ld_, &unit, A, &block
-            )
-        for t in range(count):
-            # Row t of the factor of A, of the columns kept so far
-            row = self.R + m + n_kept + m * ld
-            k = <int> n_kept
-            for u in range(n_kept):
-                row[u * ld] = A[t + kept[u] * BLOCK]
-            if k > 0:
-                dtrsv(
-                    <char*> b"L", <char*> b"N", <char*> b"N", &k, self.R + m + m * ld, &ld_,
-                    row, &ld_,
-                )
-            pivot = A[t + t * BLOCK] - ddot(&k, row, &ld_, row, &ld_)
-            if not pivot > self.dependent:
-                continue
-            row[n_kept * ld] = sqrt(pivot)
-            if n_kept < t:
-                for i in range(m):
-                    self.R[m + n_kept + i * ld] = self.R[m + t + i * ld]
-            kept[n_kept] = t
-            self.member[m + n_kept] = new[t]
-            self.place[new[t]] = m + n_kept
-            n_kept += 1
-        self.m = m + n_kept
-        self.work -= (1.0 * m * m + count * count) * count
-        return n_kept
-
-    cdef void _remove(self) noexcept nogil:
-        # Remove the places that are marked: by rotations, or, if that is cheaper, by a new factor
-        # of all that comes after the first one.
-        cdef Py_ssize_t p, first = self.m, m = self.m, count = 0
-        cdef double rotations = 0, products
-        for p in range(m):
-            if self.leaves[p]:
-                first = min(first, p)
-                rotations += 3.0 * (m - p) * (m - p) + 1.0 * p * (m - p)
-        if first == m:
-            return
-        products = (1.0 * m * m * m - 1.0 * first * first * first) / 3
-        if rotations < products / BLAS3 or m - first <= 2:
-            for p in range(m - 1, first - 1, -1):
-                if self.leaves[p]:
-                    self._rotate_out(p)
-            self.work -= BLAS3 * rotations
-            return
-        for p in range(first, m):
-            self.place[self.member[p]] = -1
-            if not self.leaves[p]:
-                self.listed[count] = self.member[p]
-                count += 1
-        self.m = first
-        self._append(count)
-
-    cdef void _rotate_out(self, Py_ssize_t k) noexcept nogil:
-        # Without row k, R has one element too many in each row below; rotations of neighbouring
-        # columns make it triangular again.
-        cdef Py_ssize_t i, first, m = self.m, ld = self.m_max
-        cdef int count, one = 1
-        cdef double x, y, norm, c, s
-        cdef double *column
-        self.place[self.member[k]] = -1
-        for i in range(k + 1, m):
-            self.member[i - 1] = self.member[i]
-            self.place[self.member[i]] = i - 1
-        for i in range(m):
-            first = max(i, k + 1)
-            column = self.R + i * ld
-            memmove(column + first - 1, column + first, (m - first) * sizeof(double))
-        for i in range(k, m - 1):
-            column = self.R + i + i * ld
-            x, y = column[0], column[ld]
-            norm = sqrt(x * x + y * y)
-            c, s = x / norm, y / norm
-            count = <int> (m - 1 - i)
-            drot(&count, column, &one, column + ld, &one, &c, &s)
-        self.m = m - 1
-
-
-def diverse(const double[::1, :] X, Py_ssize_t count, double limit):
-    """The first `count` columns of X that have no inner product above `limit` with one before.
-
-    The columns are looked at from left to right; those that were passed over do not count.
-    """
-    cdef Py_ssize_t P = X.shape[1], j, t, n_taken = 0
-    cdef double product
-    cdef int n = <int> X.shape[0], one = 1
-    taken = np.empty(min(count, P), dtype=np.intp)
-    cdef Py_ssize_t[::1] taken_ = taken
-    with nogil:
-        for j in range(P):
-            if n_taken == taken_.shape[0]:
-                break
-            for t in range(n_taken):
-                product = ddot(&n, <double*> &X[0, j], &one, <double*> &X[0, taken_[t]], &one)
-                if fabs(product) > limit:
-                    break
-            else:
-                taken_[n_taken] = j
-                n_taken += 1
-    return taken[:n_taken]
+            self.S.append(self.G, self.capacity, &j, 1)

@@ -58,6 +58,17 @@ class DataMatrix(ABC):
         """``K[rows][:, index]`` as a new dense float64 array."""
         return self.columns(index)[rows]
 
+    def centred_gram(self, means, weights):
+        """``(K - 1 m')' diag(w) (K - 1 m')`` for few columns."""
+        L, P = self.shape
+        Q = np.empty((P, P))
+        for block in block_slices(P, 8 * L):
+            K_b = self.columns(block)
+            K_b -= means[block]
+            K_b *= weights[:, None]
+            Q[:, block] = self.rmatvec(K_b) - np.multiply.outer(means, K_b.sum(axis=0))
+        return Q
+
     def column_statistics(self, weights):
         """Weighted means, centred norms and plain norms of all columns.
 

@@ -74,6 +74,18 @@ class DenseMatrix(DataMatrix):
                 total += added
         return with_norms(means, squares, weights)
 
+    def centred_gram(self, means, weights):
+        L, P = self.shape
+        if self._by_columns:
+            return super().centred_gram(means, weights)
+        Q, root = np.zeros((P, P)), np.sqrt(weights)
+        for block in block_slices(L, 64 * P):  # blocks that stay in the cache
+            K_b = self.K[block] - means
+            if (weights != 1).any():
+                K_b *= root[block, None]
+            Q += K_b.T @ K_b
+        return Q
+
     def submatrix(self, rows, index):
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
 

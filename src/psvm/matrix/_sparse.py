@@ -48,6 +48,17 @@ class SparseMatrix(DataMatrix):
     def columns(self, index):
         return self.K[:, index].astype(np.float64, copy=False).toarray(order="F")
 
+    def submatrix(self, rows, index):
+        K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]
+        return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
+
+    def centred_gram(self, means, weights):
+        weighted = self.K
+        if (weights != 1).any():
+            weighted = self.K.multiply(weights[:, None]).tocsr()
+        product = np.asarray((self._T @ weighted).toarray(), dtype=np.float64)
+        return product - weights.sum() * np.multiply.outer(means, means)
+
     def column_statistics(self, weights):
         P, total = self.shape[1], weights.sum()
         sums, stored, support = np.zeros(P), np.zeros(P), np.zeros(P)

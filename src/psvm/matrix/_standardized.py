@@ -49,6 +49,7 @@ class Standardized:
         if usable is not None:
             self.norms[~usable] = 0.0
         self._root = np.sqrt(self.weights)
+        self._weighted = bool((self.weights != 1).any())
         self._inverse = np.divide(
             1.0, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0
         )
@@ -82,7 +83,8 @@ class Standardized:
         K_b = self.matrix.columns(index)
         K_b -= self.means[index]
         K_b *= self._inverse[index]
-        K_b *= self._root[:, None]
+        if self._weighted:
+            K_b *= self._root[:, None]
         return K_b
 
     def submatrix(self, rows, index):
@@ -102,6 +104,14 @@ class Standardized:
             Q_b[:, block] = self.rmatvec(self.columns(index[block]))
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b
+
+    def gram(self):
+        """``Q = K̃'K̃`` for few columns, with an exact unit diagonal."""
+        Q = self.matrix.centred_gram(self.means, self.weights)
+        Q *= self._inverse
+        Q *= self._inverse[:, None]
+        np.fill_diagonal(Q, self.norms > 0)
+        return Q
 
     def coef(self, alpha):
         """Coefficients of the raw columns: ``K̃ a`` without weights is ``K @ coef + shift``."""

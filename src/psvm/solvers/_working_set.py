@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core._active_set import ActiveSet, diverse
+from .._core._active_set import ActiveSet
+from .._core._dense import diverse
 from .._validation import check_positive_integer
 from ..problem import kkt_violation
 from ._solution import Solution, Status
@@ -21,6 +22,8 @@ CORRELATED = 0.9
 """A candidate that is more correlated than this with a better one waits."""
 SAMPLE = 256
 """Rows on which the correlations are estimated."""
+FAIR = 3.0
+"""Factor by which the sampled rows of a column may miss their share of its norm."""
 SWEEPS = 5
 """Sweeps of coordinate descent before the exact method."""
 EXACT = 0.3
@@ -29,6 +32,8 @@ LOOSE = 0.01
 """The same as a share of the largest violation of the whole problem."""
 LARGEST_BATCH, FOLD = 2000, 500
 """Limits of a growing batch, and of the variables at +-C that stay in the working set."""
+ROOM = 100 * 2**20
+"""Bytes of dense columns, beyond which variables at 0 leave the working set."""
 WORK = 5e8
 """Operations of one uninterrupted run of the core: less than half a second."""
 DEPENDENT = 1e-10
@@ -81,7 +86,10 @@ class WorkingSet(Solver):
 
     def minimise(self, problem, *, start=None, workspace=None):
         """Solve a problem. See `Solver.minimise`."""
-        workspace = self.workspace(problem.K) if workspace is None else workspace
+        if workspace is None:
+            workspace = Workspace(problem.K)
+        elif workspace.K is not problem.K:
+            raise ValueError("The workspace belongs to another matrix; make one for this K.")
         return _Run(self, problem, start, workspace).solve()
 
 
@@ -94,25 +102,45 @@ class Workspace:
         The columns of K that are in W.
     member : ndarray of bool
         Whether a column of K is in W.
+    whole : bool
+        Whether W is to be all columns, because they are few.
     small : ActiveSet
         The problem of W, with G.
     n_added : int
         Columns that ever joined.
+    last : tuple of (y, alpha, r, F), or None
+        Where the last solve ended.
     """
 
     def __init__(self, K):
         L, P = K.shape
         self.K = K
+        self.whole = P <= SMALL
         self.index = np.empty(0, dtype=np.intp)
         self.member = np.zeros(P, dtype=bool)
         self.small = ActiveSet(L)
         self.n_added = 0
+        self.last = None
         self._columns = np.empty((L, 0), order="F")
 
     @property
     def columns(self):
         """``K̃_W``, dense."""
         return self._columns[:, : len(self.index)]
+
+    def residual(self, y, alpha):
+        """``y - K̃_W alpha_W``."""
+        if self.whole:
+            return y - self.K.matvec(np.where(self.member, alpha, 0.0))
+        return y - self.columns @ alpha[self.index]
+
+    def take_whole(self):
+        """Add all columns that have variance; their dense copies are not needed then."""
+        self.index = np.flatnonzero(self.K.norms > 0)
+        self.member[self.index] = True
+        Q = self.K.gram()
+        self.small.extend(Q if self.member.all() else Q[np.ix_(self.index, self.index)])
+        self.n_added += len(self.index)
 
     def extend(self, new):
         """Add the columns `new` of K."""
@@ -122,9 +150,9 @@ class Workspace:
             larger[:, :n] = self.columns
             self._columns = larger
         self._columns[:, n : n + q] = self.K.columns(new)
+        self.small.extend(self._columns[:, : n + q].T @ self._columns[:, n : n + q])
         self.index = np.concatenate([self.index, new])
         self.member[new] = True
-        self.small.extend(self.columns.T @ self._columns[:, n : n + q])
         self.n_added += q
 
     def keep(self, mask):
@@ -145,14 +173,14 @@ class _Run:
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
-        self.workspace.small.dependent = DEPENDENT
+        self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
         self.fixed = None
         self.r, self.F = problem.y, -problem.l
         if start is not None:
             self.alpha[:] = np.clip(start, -problem.C, problem.C)
             self.alpha[problem.K.norms == 0] = 0.0
-            self.evaluate()
+            self.resume()
 
     def solve(self):
         status = None
@@ -163,6 +191,14 @@ class _Run:
             else:
                 status = self.limit() or self.round(d)
         return self.solution(status)
+
+    def resume(self):
+        """Evaluate the start; nothing has to be done if it is where the last solve ended."""
+        y, alpha, r, F = self.workspace.last or (None,) * 4
+        if y is self.problem.y and np.array_equal(alpha, self.alpha):
+            self.r, self.F = r, F
+        else:
+            self.evaluate()
 
     def round(self, d):
         """Extend W, solve its problem, and evaluate the whole problem there."""
@@ -177,20 +213,30 @@ class _Run:
 
     def extend(self, new):
         """Let variables join W."""
-        if len(new):
-            if self.alpha[new].any():
-                self.fixed = None
+        if not len(new):
+            return
+        if self.alpha[new].any():
+            self.fixed = None
+        if self.workspace.whole:
+            self.workspace.take_whole()
+        else:
             self.workspace.extend(new)
 
     def fold(self, new):
-        """Let the variables at +-C leave W if they are many, and expect more of them."""
+        """Let variables leave W: those at +-C if they are many, those at 0 if they need room."""
         W, C = self.workspace, self.problem.C
-        bound = np.abs(self.alpha) >= C
-        if np.count_nonzero(bound[new]) > len(new) / 2:
+        if W.whole:
+            return
+        if np.count_nonzero(np.abs(self.alpha[new]) >= C) > len(new) / 2:
             self.batch = min(2 * self.batch, LARGEST_BATCH)
-        bound = bound[W.index]
-        if np.count_nonzero(bound) > max(len(bound) / 2, FOLD):
-            W.keep(~bound)
+        alpha = self.alpha[W.index]
+        leaves = np.abs(alpha) >= C
+        if np.count_nonzero(leaves) <= max(len(alpha) / 2, FOLD):
+            leaves[:] = False
+        if len(alpha) > max(3 * np.count_nonzero(alpha), FOLD, ROOM // (8 * len(self.r))):
+            leaves |= alpha == 0
+        if leaves.any():
+            W.keep(~leaves)
             self.fixed = None
 
     def solve_small(self, worst):
@@ -198,7 +244,9 @@ class _Run:
         small, problem, index = self.workspace.small, self.problem, self.workspace.index
         small.alpha[:] = self.alpha[index]
         small.F[:] = self.F[index]
-        threshold = max(EXACT * self.threshold, LOOSE * worst)
+        threshold = EXACT * self.threshold
+        if not self.workspace.whole:
+            threshold = max(threshold, LOOSE * worst)
         small.begin(problem.C, problem.epsilon, threshold, SWEEPS)
         status = None
         while status is None and not small.solve(WORK):
@@ -210,9 +258,13 @@ class _Run:
         """The violators that join W: the largest that are not alike, and all free variables."""
         problem, K, W = self.problem, self.problem.K, self.workspace
         outside = ~W.member & (K.norms > 0)
-        if len(outside) <= SMALL:
+        if W.whole:
             return np.flatnonzero(outside)
         free = outside & (self.alpha != 0) & (np.abs(self.alpha) < problem.C)
+        if self.n_iter == 0 and self.alpha.any() and (d[W.index] > self.threshold).any():
+            # On a path a smaller epsilon makes violators of many variables that are none any
+            # more when those of W have found their new values.
+            return np.flatnonzero(free)
         candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
         batch = self.batch
         if len(candidates) > batch:
@@ -222,13 +274,17 @@ class _Run:
         return np.concatenate([np.flatnonzero(free), candidates])
 
     def sample(self, index):
-        """Some rows of columns of K̃, centred and scaled to norm one there."""
+        """Some rows of columns of K̃, scaled to norm one there.
+
+        A column whose sampled rows do not have about their share of its norm, as those of a
+        sparse matrix, says nothing about correlations: it becomes zero.
+        """
         L = self.problem.K.shape[0]
         rows = np.linspace(0, L - 1, min(L, SAMPLE)).astype(np.intp)
         X = self.problem.K.submatrix(rows, index)
-        X -= X.mean(axis=0)
-        size = np.sqrt(np.square(X).sum(axis=0))
-        X *= np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        size = np.square(X).sum(axis=0) * (L / len(rows))
+        fair = (size > 1 / FAIR) & (size < FAIR)
+        X *= np.sqrt(np.divide(L / len(rows), size, out=np.zeros_like(size), where=fair))
         return np.asfortranarray(X)
 
     def evaluate(self):
@@ -237,7 +293,7 @@ class _Run:
         if self.fixed is None:
             outside = np.where(W.member, 0.0, self.alpha)
             self.fixed = problem.y - problem.K.matvec(outside) if outside.any() else problem.y
-        self.r = self.fixed - W.columns @ self.alpha[W.index]
+        self.r = W.residual(self.fixed, self.alpha)
         self.F = problem.gradient(self.r)
 
     def limit(self, inside=False):
@@ -256,7 +312,8 @@ class _Run:
             self.patience = PATIENCE
             return None
         self.alpha, self.r, self.F = before
-        self.workspace.small.dependent *= CAUTION
+        self.fixed = None
+        self.workspace.small.S.dependent *= CAUTION
         self.patience -= 1
         return Status.STALLED if self.patience == 0 else None
 
@@ -265,6 +322,7 @@ class _Run:
         return 0.5 * r @ r + self.problem.epsilon * np.abs(alpha).sum()
 
     def solution(self, status):
+        self.workspace.last = self.problem.y, self.alpha.copy(), self.r, self.F.copy()
         return Solution.certified(
             self.problem,
             self.alpha,
