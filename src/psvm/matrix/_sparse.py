@@ -53,10 +53,15 @@ class SparseMatrix(DataMatrix):
         return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
 
     def centred_gram(self, means, weights):
-        weighted = self.K
-        if (weights != 1).any():
-            weighted = self.K.multiply(weights[:, None]).tocsr()
-        product = np.asarray((self._T @ weighted).toarray(), dtype=np.float64)
+        # Taking the means out of the product costs the digits by which they dominate it.
+        product = None
+        if self._direct:
+            root = np.sqrt(weights)[:, None]
+            weighted = self.K if (weights == 1).all() else self.K.multiply(root).tocsr()
+            product = (weighted.T @ weighted).toarray()
+        shift = weights.sum() * np.square(means)
+        if product is None or (shift > 0.9 * product.diagonal()).any():
+            return super().centred_gram(means, weights)
         return product - weights.sum() * np.multiply.outer(means, means)
 
     def column_statistics(self, weights):
