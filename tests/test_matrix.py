@@ -393,6 +393,23 @@ def test_gram_matrix(case):
     assert (np.abs(Q - Q.T) <= 4 * (expected.error[:, None] + expected.error)).all()
 
 
+def test_whole_gram_matrix(case, weights):
+    K, expected = Standardized(case.matrix, weights), standardized(case, weights)
+    Q = K.gram()
+    # As for its columns; taking the means out of a sparse product may cost one digit more.
+    error = expected.error[:, None] + expected.error
+    assert (np.abs(Q - expected.K.T @ expected.K) <= 20 * error).all()
+    assert_array_equal(np.diag(Q), expected.norms > 0)
+
+
+def test_submatrix(case, weights):
+    K = Standardized(case.matrix, weights)
+    rows, index = np.arange(K.shape[0])[-3::-1], np.arange(K.shape[1])[::-2]
+    whole = K.columns(index)[rows]
+    # The same entries, up to another evaluation of a kernel.
+    assert_allclose(K.submatrix(rows, index), whole, rtol=0, atol=1e-9 * np.abs(whole).max())
+
+
 def test_coefficients_of_raw_columns(case, weights):
     K, expected = Standardized(case.matrix, weights), standardized(case, weights)
     alpha = np.random.default_rng(5).normal(size=K.shape[1])
