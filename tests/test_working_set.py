@@ -183,7 +183,7 @@ def test_against_smo_lasso_and_an_interior_point_method(seed):
 @pytest.mark.parametrize("seed", range(60))
 def test_variables_that_leave_the_working_set(seed, monkeypatch):
     # With hardly any room, variables at 0 and at +-C leave and come back all the time.
-    monkeypatch.setattr(_working_set, "SMALL", 10)
+    monkeypatch.setattr(_working_set, "FEW", 10)
     monkeypatch.setattr(_working_set, "FOLD", 10)
     monkeypatch.setattr(_working_set, "ROOM", 0)
     K, y, C, epsilon = random_problem(np.random.default_rng(500 + seed))

@@ -3,13 +3,14 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ._base import DataMatrix
+from ._base import FEW, DataMatrix
 from ._dense import DenseMatrix
 from ._kernel import KernelMatrix
 from ._sparse import SparseMatrix
 from ._standardized import Standardized
 
 __all__ = [
+    "FEW",
     "DataMatrix",
     "DenseMatrix",
     "KernelMatrix",

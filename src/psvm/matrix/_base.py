@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+FEW = 256
+"""Up to this many columns their Gram matrix is formed at once."""
 BLOCK_BYTES = 8 * 2**20
 """Size of a temporary dense block: small beside K, large enough for BLAS to run at full speed."""
 
@@ -68,6 +70,11 @@ class DataMatrix(ABC):
             K_b *= weights[:, None]
             Q[:, block] = self.rmatvec(K_b) - np.multiply.outer(means, K_b.sum(axis=0))
         return Q
+
+    def moments(self, weights):
+        """`column_statistics` and `centred_gram` together, for few columns."""
+        means, norms, sizes = self.column_statistics(weights)
+        return means, norms, sizes, self.centred_gram(means, weights)
 
     def column_statistics(self, weights):
         """Weighted means, centred norms and plain norms of all columns.

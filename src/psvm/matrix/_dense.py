@@ -74,17 +74,26 @@ class DenseMatrix(DataMatrix):
                 total += added
         return with_norms(means, squares, weights)
 
-    def centred_gram(self, means, weights):
+    def moments(self, weights):
         L, P = self.shape
-        if self._by_columns:
-            return super().centred_gram(means, weights)
-        Q, root = np.zeros((P, P)), np.sqrt(weights)
+        # One sweep around almost the means; what is left of them is taken out at the end.
+        rows = np.flatnonzero(weights)
+        rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), 256)).astype(np.intp)]
+        shift = np.asarray(self.K[rows], dtype=np.float64).mean(axis=0)
+        root = None if (weights == 1).all() else np.sqrt(weights)
+        Q, sums, total = np.zeros((P, P)), np.zeros(P), weights.sum()
         for block in block_slices(L, 64 * P):  # blocks that stay in the cache
-            K_b = self.K[block] - means
-            if (weights != 1).any():
+            K_b = self.K[block] - shift
+            if root is None:
+                sums += K_b.sum(axis=0)
+            else:
                 K_b *= root[block, None]
+                sums += root[block] @ K_b
             Q += K_b.T @ K_b
-        return Q
+        rest = sums / total
+        Q -= total * np.multiply.outer(rest, rest)
+        squares = np.maximum(Q.diagonal(), 0.0)
+        return *with_norms(shift + rest, squares, weights), Q
 
     def submatrix(self, rows, index):
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._base import BLOCK_BYTES, block_slices
+from ._base import BLOCK_BYTES, FEW, block_slices
 
 CONSTANT = 1e-12
 """A column whose centred norm is at most this share of its norm has no variance."""
@@ -39,7 +39,11 @@ class Standardized:
         self.shape = L, _ = matrix.shape
         self.weights = np.ones(L) if weights is None else weights
         with np.errstate(over="ignore", invalid="ignore"):
-            self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+            if matrix.shape[1] <= FEW:
+                self.means, self.norms, sizes, self._gram = matrix.moments(self.weights)
+            else:
+                self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+                self._gram = None
         if not np.isfinite(sizes).all():
             raise ValueError(
                 "K holds NaN, infinity or numbers whose squares exceed double precision. Divide "
@@ -107,8 +111,10 @@ class Standardized:
 
     def gram(self):
         """``Q = K̃'K̃`` for few columns, with an exact unit diagonal."""
-        Q = self.matrix.centred_gram(self.means, self.weights)
-        Q *= self._inverse
+        Q = self._gram
+        if Q is None:
+            Q = self.matrix.centred_gram(self.means, self.weights)
+        Q = Q * self._inverse
         Q *= self._inverse[:, None]
         np.fill_diagonal(Q, self.norms > 0)
         return Q

@@ -8,12 +8,11 @@ import numpy as np
 from .._core._active_set import ActiveSet
 from .._core._dense import diverse
 from .._validation import check_positive_integer
+from ..matrix import FEW
 from ..problem import kkt_violation
 from ._solution import Solution, Status
 from ._solver import Solver
 
-SMALL = 256
-"""Up to this many columns the working set is all of them."""
 BATCH = 100
 """Violators that join the working set at once."""
 POOL = 6
@@ -115,7 +114,7 @@ class Workspace:
     def __init__(self, K):
         L, P = K.shape
         self.K = K
-        self.whole = P <= SMALL
+        self.whole = P <= FEW
         self.index = np.empty(0, dtype=np.intp)
         self.member = np.zeros(P, dtype=bool)
         self.small = ActiveSet(L)
