@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow lint bench bench-smo bench-defaults clean
+.PHONY: demo test test-slow lint bench bench-smo bench-defaults bench-solvers bench-svm clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -24,7 +24,13 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 
-bench: bench-smo bench-defaults
+bench: bench-defaults bench-solvers bench-svm bench-smo
+
+bench-solvers: $(VENV)/.installed $(VENV)/.adelie
+	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py
+
+bench-svm: $(VENV)/.installed $(VENV)/.peers
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench_svm.py
 
 bench-smo: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench_smo.py
@@ -33,7 +39,7 @@ bench-defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench_defaults.py
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) $(VENV)-adelie build
 
 $(VENV)/.tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -41,6 +47,16 @@ $(VENV)/.tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.peers: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group peers
+	touch $@
+
+# adelie pins an old NumPy, so it has an environment of its own.
+$(VENV)/.adelie: $(VENV)/.peers
+	$(PYTHON) -m venv $(VENV)-adelie
+	$(VENV)-adelie/bin/python -m pip install --quiet adelie
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)

@@ -7,7 +7,11 @@ the raw K and standardises it within its time.
 
 import argparse
 import gc
+import json
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -175,7 +179,24 @@ def section_d(options):
         name = f"pomeroy {K.shape[0]} x {K.shape[1]}, C {'inf' if np.isinf(C) else '0.01 max'}"
         rows.append([name, "0.1", f"{1e3 * took:.3g}", len(s.support), s.n_iter])
         print(*rows[-1], sep="\t", flush=True)
-    return markdown_table(["problem", "epsilon / max", "ms", "support", "rounds"], rows)
+    growth = markdown_table(["problem", "epsilon / max", "ms", "support", "rounds"], rows)
+    return f"{growth}\n\n{memory()}"
+
+
+def memory():
+    """Peak memory of a fit beyond what the process had before, with K of 512 MB."""
+    rows = []
+    for cache_size in (1000, 256, 0):
+        script = Path(__file__).with_name("peak_memory.py")
+        found = subprocess.run(
+            [sys.executable, str(script), str(cache_size)], capture_output=True, check=True
+        )
+        found = json.loads(found.stdout)
+        rows.append([cache_size, f"{found['peak']:.0f}", f"{found['seconds']:.2f}"])
+        print(*rows[-1], sep="\t", flush=True)
+    return markdown_table(
+        ["cache_size (MB), K is 512 MB", "peak (MB)", "fit with kernel (s)"], rows
+    )
 
 
 def section_e(options):

@@ -1,0 +1,101 @@
+"""C. From vectors to predictions, beside LIBSVM (scikit-learn) and scikit-learn-intelex.
+
+Hyper-parameters of all are chosen by the same three-fold cross-validation on the same 2,000
+training rows: gamma for both; C for the SVMs (and their epsilon for regression); epsilon for the
+P-SVM. Then each is fitted to all training rows, interleaved, and predicts 100,000 points.
+"""
+
+import argparse
+import time
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_limits
+
+from bench_solvers import a9a
+from datasets import data_dir, regression
+from psvm import PSVC, PSVR
+from report import environment, markdown_table, write_section
+
+try:
+    from sklearnex import svm as intelex
+except ImportError:
+    intelex = None
+
+N_SEARCH = 2000
+N_PREDICT = 100_000
+CV = KFold(3, shuffle=True, random_state=0)
+
+
+def sets():
+    for name, n_train in (("abalone", 3133), ("cpu_act", 6144)):
+        X, y = regression(name)
+        order = np.random.default_rng(0).permutation(len(y))
+        X, y = X[order], (y[order] - y.mean()) / y.std()
+        scaler = StandardScaler().fit(X[:n_train])
+        yield name, False, scaler.transform(X), y, n_train
+    X, y = a9a(32_561)
+    order = np.random.default_rng(0).permutation(len(y))
+    yield "a9a", True, X[order][:20_000], y[order][:20_000], 10_000
+
+
+def searched(model, grid, X, y):
+    return GridSearchCV(model, grid, cv=CV).fit(X, y).best_params_
+
+
+def choose(classification, X, y):
+    gammas = [g / X.shape[1] for g in (0.1, 0.3, 1.0, 3.0)]
+    grid = {"gamma": gammas, "C": [0.1, 1.0, 10.0, 100.0]}
+    if classification:
+        svm = searched(SVC(), grid, X, y)
+    else:
+        svm = searched(SVR(), grid | {"epsilon": [0.03, 0.1, 0.3]}, X, y)
+    make = PSVC if classification else PSVR
+    epsilons = [10.0**k * np.sqrt(len(y)) for k in (-3.5, -3, -2.5, -2, -1.5, -1)]
+    ours = searched(make(), {"gamma": gammas, "epsilon": epsilons}, X, y)
+    return svm, ours
+
+
+def run(repeats):
+    rows = []
+    for name, classification, X, y, n in sets():
+        svm, ours = choose(classification, X[:N_SEARCH], y[:N_SEARCH])
+        ours["epsilon"] *= np.sqrt(n / N_SEARCH)
+        kind, make = (SVC, PSVC) if classification else (SVR, PSVR)
+        models = {"psvm": make(**ours), "LIBSVM": kind(**svm, cache_size=1000)}
+        if intelex is not None:
+            models["intelex"] = getattr(intelex, kind.__name__)(**svm)
+        many = np.resize(X[n:], (N_PREDICT, X.shape[1]))
+        times = {key: ([], []) for key in models}
+        for _ in range(repeats):
+            for key, model in models.items():
+                began = time.perf_counter()
+                model.fit(X[:n], y[:n])
+                times[key][0].append(time.perf_counter() - began)
+        for key, model in models.items():
+            began = time.perf_counter()
+            model.predict(many)
+            times[key][1].append(time.perf_counter() - began)
+        fit, predict = (np.median(times["psvm"][k]) for k in (0, 1))
+        for key, model in models.items():
+            f, p = (np.median(t) for t in times[key])
+            error = f"{100 * (1 - model.score(X[n:], y[n:])):.2f}"
+            seconds = [f"{f:.3g} ({f / fit:.3g}x)", f"{p:.3g} ({p / predict:.3g}x)"]
+            rows.append([f"{name} ({n})", key, error, len(model.support_), *seconds])
+            print(*rows[-1], sep="\t", flush=True)
+        print(svm, ours, flush=True)
+    header = ["set (rows)", "solver", "error %", "support", "fit (s)", "predict 100,000 (s)"]
+    return markdown_table(header, rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    if data_dir() is None:
+        raise SystemExit("skipped: no benchmark data; set PSVM_DATA to its folder")
+    with threadpool_limits(options.threads):
+        write_section("svm", environment() + "\n\n" + run(options.repeats))
