@@ -194,9 +194,7 @@ def memory():
         found = json.loads(found.stdout)
         rows.append([cache_size, f"{found['peak']:.0f}", f"{found['seconds']:.2f}"])
         print(*rows[-1], sep="\t", flush=True)
-    return markdown_table(
-        ["cache_size (MB), K is 512 MB", "peak (MB)", "fit with kernel (s)"], rows
-    )
+    return markdown_table(["cache_size (MB), K is 512", "peak (MB)", "fit with kernel (s)"], rows)
 
 
 def section_e(options):

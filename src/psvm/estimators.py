@@ -127,7 +127,9 @@ class _BasePSVM(BaseEstimator):
     def _fit(self, X, y, weights, solver):
         """Fit to validated data with a numeric target and an array of weights."""
         began = time.perf_counter()
-        digests = row_digests(X, unordered=self._kernel_name == "precomputed")
+        digests = None
+        if isinstance(self.epsilon, str) or self._kernel_name not in MEASURED:
+            digests = row_digests(X, unordered=self._kernel_name == "precomputed")
         matrix, usable = self._make_matrix(X, weights, digests)
         start = self._make_start(matrix.shape[1])
         self.epsilon_ = self.epsilon
