@@ -307,7 +307,8 @@ class _Run:
         """Take a round back that made things worse; too many of them are the end."""
         value = self.value(self.alpha, self.r)
         d = kkt_violation(self.alpha, self.F, self.problem.C, self.problem.epsilon)
-        if value < self.value(before[0], before[1]) or d.max() < worst:
+        lower = value < (1 - 1e-15) * self.value(before[0], before[1])
+        if lower or d.max() < 0.99 * worst:
             self.patience = PATIENCE
             return None
         self.alpha, self.r, self.F = before
