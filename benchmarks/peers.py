@@ -66,10 +66,11 @@ class Worker:
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         try:
-            answer = json.loads(self.answers.get(timeout=limit + 20))
+            answer = json.loads(self.answers.get(timeout=limit + self.grace))
         except queue.Empty:
             self.stop()
             return None, f"> {limit:.0f} s"
+        self.grace = 1.0
         if "error" in answer:
             return None, answer["error"]
         return answer["seconds"], np.load(target)
@@ -89,6 +90,7 @@ class Worker:
             env=environment,
         )
         self.answers = queue.Queue()
+        self.grace = 30.0  # the first request also loads the data and may compile
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
