@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import psvm
 from datasets import data_dir, load, regression
-from peers import ADELIE_PYTHON, Problem, compare
+from peers import ADELIE_PYTHON, Problem, Worker, compare
 from psvm.kernels import RBF
 from report import environment, markdown_table, write_section
 
@@ -90,18 +90,18 @@ def cell(result, solver):
 
 
 def table(cases, solvers, *, threads, repeats, limit):
-    rows = []
+    workers, rows = {solver: Worker(solver, threads) for solver in solvers}, []
     for name, make, ratios in cases:
         problem = Problem(name, *make())
         for ratio in ratios:
             for target in TARGETS:
-                found = compare(
-                    problem, ratio, target, solvers, repeats=repeats, limit=limit, threads=threads
-                )
+                found = compare(problem, ratio, target, workers, repeats=repeats, limit=limit)
                 rows.append([name, ratio, f"{target:.0e}", *(cell(found, s) for s in solvers)])
                 print(*rows[-1], sep="\t", flush=True)
         del problem
         gc.collect()
+    for worker in workers.values():
+        worker.stop()
     return markdown_table(["matrix", "epsilon / max", "violation", *solvers], rows)
 
 

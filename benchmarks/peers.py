@@ -54,7 +54,7 @@ class Worker:
     """A process that fits on request and is killed when it takes too long."""
 
     def __init__(self, solver, threads):
-        self.solver, self.threads, self.process = solver, threads, None
+        self.solver, self.threads, self.process, self.path = solver, threads, None, None
 
     def ask(self, problem, epsilon, C, tol, limit):
         """Seconds and alpha, or None and the reason."""
@@ -66,11 +66,13 @@ class Worker:
         self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         try:
-            answer = json.loads(self.answers.get(timeout=limit + self.grace))
+            # The first request with a problem also loads it, and may compile.
+            grace = 30.0 if self.path != problem.path else 1.0
+            answer = json.loads(self.answers.get(timeout=limit + grace))
         except queue.Empty:
             self.stop()
             return None, f"> {limit:.0f} s"
-        self.grace = 1.0
+        self.path = problem.path
         if "error" in answer:
             return None, answer["error"]
         return answer["seconds"], np.load(target)
@@ -90,7 +92,6 @@ class Worker:
             env=environment,
         )
         self.answers = queue.Queue()
-        self.grace = 30.0  # the first request also loads the data and may compile
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
@@ -102,7 +103,7 @@ class Worker:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-            self.process = None
+            self.process = self.path = None
 
 
 def tolerances(solver, target, epsilon_max, epsilon):
@@ -112,35 +113,29 @@ def tolerances(solver, target, epsilon_max, epsilon):
     return [target * 10.0**-k for k in range(0, 11)]
 
 
-def compare(problem, ratio, target, solvers, *, C=np.inf, repeats=5, limit=60.0, threads=1):
+def compare(problem, ratio, target, workers, *, C=np.inf, repeats=5, limit=60.0):
     """Median seconds per solver to reach the target violation, interleaved; or why not.
 
     Each solver first looks for its loosest sufficient tolerance; that also warms it up. One that
     then needs more than a sixth of the limit is not run again.
     """
     epsilon = ratio * problem.epsilon_max
-    workers = {solver: Worker(solver, threads) for solver in solvers}
     result, times, chosen = {}, {}, {}
-    try:
-        for solver, worker in workers.items():
-            result[solver] = "not reached"
-            for tol in tolerances(solver, target, problem.epsilon_max, epsilon):
-                seconds, answer = worker.ask(problem, epsilon, C, tol, limit)
-                if seconds is None:
-                    result[solver] = answer
-                    break
-                if problem.violation(answer, epsilon, C) <= target * (1 + 1e-6):
-                    chosen[solver], times[solver] = tol, [seconds]
-                    break
-        quick = [solver for solver in chosen if times[solver][0] < limit / 6]
+    for solver, worker in workers.items():
+        result[solver] = "not reached"
+        for tol in tolerances(solver, target, problem.epsilon_max, epsilon):
+            seconds, answer = worker.ask(problem, epsilon, C, tol, limit)
+            if seconds is None:
+                result[solver] = answer
+                break
+            if problem.violation(answer, epsilon, C) <= target * (1 + 1e-6):
+                chosen[solver], times[solver] = tol, [seconds]
+                break
+    quick = [solver for solver in chosen if times[solver][0] < limit / 6]
+    for solver in quick:
+        times[solver] = []
+    for _ in range(repeats):
         for solver in quick:
-            times[solver] = []
-        for _ in range(repeats):
-            for solver in quick:
-                times[solver].append(
-                    workers[solver].ask(problem, epsilon, C, chosen[solver], limit)[0]
-                )
-    finally:
-        for worker in workers.values():
-            worker.stop()
+            seconds, _ = workers[solver].ask(problem, epsilon, C, chosen[solver], limit)
+            times[solver].append(seconds or limit)
     return result | {solver: float(np.median(t)) for solver, t in times.items()}
