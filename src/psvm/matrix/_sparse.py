@@ -52,19 +52,40 @@ class SparseMatrix(DataMatrix):
         K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]
         return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
 
-    def centred_gram(self, means, weights):
+    def moments(self, weights):
+        means, norms, sizes = self.column_statistics(weights)
         # Taking the means out of the product costs the digits by which they dominate it.
-        product = None
-        if self._direct:
-            root = np.sqrt(weights)[:, None]
-            weighted = self.K if (weights == 1).all() else self.K.multiply(root).tocsr()
-            product = (weighted.T @ weighted).toarray()
-        shift = weights.sum() * np.square(means)
-        if product is None or (shift > 0.9 * product.diagonal()).any():
-            return super().centred_gram(means, weights)
-        return product - weights.sum() * np.multiply.outer(means, means)
+        if not self._direct or (np.square(norms) < 0.01 * np.square(sizes)).any():
+            return means, norms, sizes, self.centred_gram(means, weights)
+        weighted = self.K
+        if (weights != 1).any():
+            weighted = self.K.multiply(np.sqrt(weights)[:, None]).tocsr()
+        Q = (weighted.T @ weighted).toarray()
+        Q -= weights.sum() * np.multiply.outer(means, means)
+        return means, norms, sizes, Q
 
     def column_statistics(self, weights):
+        if not (self._direct and self.K.has_canonical_format):
+            return self._careful_statistics(weights)
+        K, total = self.K, weights.sum()
+        means, squares = (K.T @ weights) / total, np.zeros(K.shape[1])
+        for block, K_b in self._blocks():
+            K_b = type(K)((np.square(K_b.data), K_b.indices, K_b.indptr), shape=K_b.shape)
+            if self._by_columns:
+                squares[block] = K_b.T @ weights
+            else:
+                squares += K_b.T @ weights[block]
+        centred = squares - total * np.square(means)
+        # Where the mean dominates, the difference has lost digits.
+        careful = np.flatnonzero(centred < 0.5 * squares)
+        statistics = with_norms(means, np.maximum(centred, 0.0), weights)
+        if len(careful):
+            parts = SparseMatrix(K[:, careful])._careful_statistics(weights)
+            for whole, part in zip(statistics, parts, strict=True):
+                whole[careful] = part
+        return statistics
+
+    def _careful_statistics(self, weights):
         P, total = self.shape[1], weights.sum()
         sums, stored, support = np.zeros(P), np.zeros(P), np.zeros(P)
         for i, j, x in self._entries():
