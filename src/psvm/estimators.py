@@ -1,266 +1,23 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
-import time
-from dataclasses import replace
-
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.utils import check_array
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._docstrings import ATTRIBUTES, PARAMETERS
-from ._epsilon import choose_epsilon, row_digests
-from ._solve import check_weights, make_solver, warn_if_not_optimal
-from ._validation import check_choice, check_number
-from .kernels import make_kernel
-from .matrix import KernelMatrix, Standardized, as_matrix
-from .problem import Problem
-
-MEASURED = ("precomputed", "dyadic")
-"""Kernels with which X is the matrix itself."""
-VECTORIAL = ("rbf", "linear", "poly", "plummer", "sine")
+from ._estimator import BasePSVM
+from ._solve import check_weights
 
 
 def _document(cls):
-    cls.__doc__ = cls.__doc__.replace("{parameters}", PARAMETERS).replace(
-        "{attributes}", ATTRIBUTES
-    )
+    text = cls.__doc__.replace("{parameters}", PARAMETERS)
+    cls.__doc__ = text.replace("{attributes}", ATTRIBUTES)
     return cls
 
 
-class _BasePSVM(BaseEstimator):
-    """What classifier and regressor share: from X to a solution, and from new X to f(X)."""
-
-    def __init__(
-        self,
-        *,
-        C=np.inf,
-        epsilon="auto",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        row_objects=None,
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        solver="auto",
-        cache_size=1000,
-        warm_start=False,
-        verbose=False,
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.theta = theta
-        self.rho = rho
-        self.zeta = zeta
-        self.row_objects = row_objects
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.solver = solver
-        self.cache_size = cache_size
-        self.warm_start = warm_start
-        self.verbose = verbose
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._kernel_name == "precomputed"
-        return tags
-
-    @property
-    def _kernel_name(self):
-        return "callable" if callable(self.kernel) else self.kernel
-
-    @property
-    def _own_columns(self):
-        """Whether column j of K belongs to row j."""
-        return self._kernel_name != "dyadic" and self.row_objects is None
-
-    def _check_parameters(self):
-        """Check all parameters and return the solver with its limits."""
-        check_number("C", self.C, above=0, infinite=True)
-        if isinstance(self.epsilon, str):
-            check_choice("epsilon", self.epsilon, ("auto", "aicc"))
-        else:
-            check_number("epsilon", self.epsilon, least=0)
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, (*VECTORIAL, *MEASURED))
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("scale", "auto"))
-        else:
-            check_number("gamma", self.gamma, above=0)
-        for name in ("coef0", "theta"):
-            check_number(name, getattr(self, name))
-        for name in ("degree", "cache_size"):
-            check_number(name, getattr(self, name), least=0)
-        for name in ("rho", "zeta"):
-            check_number(name, getattr(self, name), above=0)
-        if self.row_objects is not None and self._kernel_name in MEASURED:
-            raise ValueError(
-                f"row_objects must be None with kernel={self.kernel!r}: the columns of X are the "
-                "descriptive objects already."
-            )
-        return make_solver(
-            self.solver, tol=self.tol, max_iter=self.max_iter, max_time=self.max_time
-        )
-
-    def _validate(self, X, y="no_validation", **options):
-        """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
-        if self._kernel_name in MEASURED:
-            storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
-        else:
-            storage = {"accept_sparse": "csr", "dtype": np.float64}
-        return validate_data(self, X, y, **storage, **options)
-
-    def _fit(self, X, y, weights, solver):
-        """Fit to validated data with a numeric target and an array of weights."""
-        began = time.perf_counter()
-        digests = None
-        if isinstance(self.epsilon, str) or self._kernel_name not in MEASURED:
-            digests = row_digests(X, unordered=self._kernel_name == "precomputed")
-        matrix, usable = self._make_matrix(X, weights, digests)
-        start = self._make_start(matrix.shape[1])
-        self.epsilon_ = self.epsilon
-        if isinstance(self.epsilon, str):
-            self.epsilon_ = choose_epsilon(
-                self.epsilon,
-                matrix,
-                y,
-                weights=weights,
-                usable=usable,
-                digests=digests,
-                own_columns=self._own_columns,
-                C=self.C,
-                solver=solver,
-            )
-        if solver.max_time is not None:
-            left = solver.max_time - (time.perf_counter() - began)
-            solver = replace(solver, max_time=max(left, 1e-9))
-        K = Standardized(matrix, weights, usable)
-        problem = Problem.create(K, y, self.C, self.epsilon_)
-        solution = solver.minimise(problem, start=start)
-        self._keep(X, problem, solution)
-        if self.verbose:
-            print(f"[{type(self).__name__}] epsilon={self.epsilon_:.6g} {solution}")
-        warn_if_not_optimal(solution)
-        return self
-
-    def _make_matrix(self, X, weights, digests):
-        """The data matrix and which of its columns take part.
-
-        Where the training objects are the descriptive ones, an object without weight does not
-        describe, and equal vectors describe once: weight 2 must equal the row twice, also when C
-        is finite.
-        """
-        name = self._kernel_name
-        if name == "dyadic":
-            return as_matrix(X), np.ones(X.shape[1], dtype=bool)
-        if name == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
-                    f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
-                )
-            return as_matrix(X), weights > 0
-        self._kernel = self._make_kernel(X, weights)
-        if self.row_objects is not None:
-            self._objects = self._check_row_objects(X.shape[1])
-            usable = np.ones(self._objects.shape[0], dtype=bool)
-        else:
-            self._objects = X
-            first = {d: j for j, d in reversed(list(enumerate(digests))) if weights[j] > 0}
-            usable = np.zeros(X.shape[0], dtype=bool)
-            usable[list(first.values())] = True
-        return KernelMatrix(self._kernel, X, self._objects, self.cache_size), usable
-
-    def _make_kernel(self, X, weights):
-        if callable(self.kernel):
-            return self.kernel
-        gamma = self.gamma
-        if gamma == "auto":
-            gamma = 1.0 / X.shape[1]
-        elif gamma == "scale":
-            variance = _weighted_variance(X, weights)
-            gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-        return make_kernel(
-            self.kernel,
-            gamma=gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            theta=self.theta,
-            rho=self.rho,
-            zeta=self.zeta,
-        )
-
-    def _check_row_objects(self, n_features):
-        Z = check_array(
-            self.row_objects, accept_sparse="csr", dtype=np.float64, input_name="row_objects"
-        )
-        if Z.shape[1] != n_features:
-            raise ValueError(
-                f"row_objects has {Z.shape[1]} features, but X has {n_features}; they must agree."
-            )
-        return Z
-
-    def _make_start(self, P):
-        if not (self.warm_start and hasattr(self, "alpha_")):
-            return None
-        if len(self.alpha_) != P:
-            raise ValueError(
-                f"warm_start=True continues from {len(self.alpha_)} descriptive objects, but there "
-                f"are {P} now. Use warm_start=False or a clone of the estimator."
-            )
-        return self.alpha_
-
-    def _keep(self, X, problem, solution):
-        """Set the fitted attributes; of the descriptive objects only the support is kept."""
-        support = solution.support
-        self.alpha_ = solution.alpha
-        self.support_ = support
-        self.n_support_ = len(support)
-        self.intercept_ = problem.b
-        self.column_means_ = problem.K.means
-        self.column_norms_ = problem.K.norms
-        self.dual_gap_ = solution.gap
-        self.kkt_violation_ = solution.kkt_violation
-        self.n_iter_ = solution.n_iter
-        self.solution_ = solution
-        if self._kernel_name not in MEASURED:
-            self.support_objects_ = self._objects[support]
-            del self._objects
-        elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
-            self.support_objects_ = self.feature_names_in_[support]
-        else:
-            self.support_objects_ = support
-
-    def _decide(self, X):
-        """``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects."""
-        check_is_fitted(self)
-        X = self._validate(X, reset=False)
-        support = self.support_
-        if self._kernel_name in MEASURED:
-            K = X[:, support]
-            K = K.toarray() if sp.issparse(K) else K
-        else:
-            K = self._kernel(X, self.support_objects_)
-        K = (K - self.column_means_[support]) / self.column_norms_[support]
-        return K @ self.alpha_[support] + self.intercept_
-
-
 @_document
-class PSVC(ClassifierMixin, _BasePSVM):
+class PSVC(ClassifierMixin, BasePSVM):
     """Potential Support Vector Machine for classification with two classes.
 
     The targets are coded as -1 and +1, and the class is the sign of
@@ -418,7 +175,7 @@ class PSVC(ClassifierMixin, _BasePSVM):
 
 
 @_document
-class PSVR(RegressorMixin, _BasePSVM):
+class PSVR(RegressorMixin, BasePSVM):
     """Potential Support Vector Machine for regression.
 
     The prediction is ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b``.
@@ -484,13 +241,3 @@ class PSVR(RegressorMixin, _BasePSVM):
         ndarray of shape (n_samples,)
         """
         return self._decide(X)
-
-
-def _weighted_variance(X, weights):
-    """Variance of all entries of X with weighted rows."""
-    total = weights.sum() * X.shape[1]
-    if sp.issparse(X):
-        mean = weights @ X.sum(axis=1) / total
-        return float((weights @ X.multiply(X).sum(axis=1) / total - mean**2).item())
-    mean = weights @ X.sum(axis=1) / total
-    return float(weights @ np.square(X - mean).sum(axis=1) / total)

@@ -19,6 +19,7 @@ from libc.string cimport memset
 from scipy.linalg.cython_blas cimport daxpy, dsymv
 
 from ._cholesky cimport Cholesky
+from ._kkt cimport clip, violation
 
 import numpy as np
 
@@ -33,19 +34,6 @@ cdef enum:
 cdef double ENTER = 0.3        # violators of at least this share of the largest enter together
 cdef double ROUNDING = 1e-14   # a pivot below this is nothing but rounding errors
 cdef double TRUSTED = 0.5      # share of the predicted decrease without which a step is not made
-
-
-cdef inline double clip(double v, double lower, double upper) noexcept nogil:
-    return lower if v < lower else upper if v > upper else v
-
-
-cdef inline double violation(double a, double F, double C, double epsilon) noexcept nogil:
-    # `001` eq. 25
-    cdef double g
-    if a == 0:
-        return fabs(F) - epsilon
-    g = F + epsilon if a > 0 else epsilon - F
-    return g if fabs(a) >= C else fabs(g)
 
 
 cdef class ActiveSet:

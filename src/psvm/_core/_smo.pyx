@@ -13,6 +13,8 @@ from libc.math cimport fabs
 from libc.stdint cimport uintptr_t
 from scipy.linalg.cython_lapack cimport dposv
 
+from ._kkt cimport clip, violation
+
 import numpy as np
 
 cdef enum:
@@ -29,19 +31,6 @@ cdef enum:
     MAX_SOLVES = 1000
 
 cdef double PARALLEL = 1e-9  # a pair with 1 - Q_ik^2 below this is no pair
-
-
-cdef inline double clip(double v, double lower, double upper) noexcept nogil:
-    return lower if v < lower else upper if v > upper else v
-
-
-cdef inline double violation(double a, double F, double C, double epsilon) noexcept nogil:
-    # eq. 25
-    cdef double g
-    if a == 0:
-        return fabs(F) - epsilon
-    g = F + epsilon if a > 0 else epsilon - F
-    return g if fabs(a) >= C else fabs(g)
 
 
 cdef inline double single_step(double a, double F, double C, double epsilon) noexcept nogil:

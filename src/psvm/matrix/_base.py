@@ -87,3 +87,37 @@ class DataMatrix(ABC):
         for block in block_slices(P, 8 * L):
             means[block], squares[block] = centred_squares(self.columns(block), weights)
         return with_norms(means, squares, weights)
+
+
+class StoredMatrix(DataMatrix):
+    """A matrix that lies in memory: as it is, or to be converted to float64 block by block.
+
+    A subclass sets `K`, `_direct` (K is used as it is) and `_by_columns` (blocks are blocks of
+    columns, else of rows), and yields the converted blocks from `_blocks`.
+    """
+
+    def matvec(self, a):
+        if self._direct:
+            return self.K @ a
+        out = np.zeros((self.shape[0], *a.shape[1:]))
+        for block, K_b in self._blocks():
+            if self._by_columns:
+                out += K_b @ a[block]
+            else:
+                out[block] = K_b @ a
+        return out
+
+    def rmatvec(self, v):
+        if self._direct:
+            return self.K.T @ v
+        out = np.zeros((self.shape[1], *v.shape[1:]))
+        for block, K_b in self._blocks():
+            if self._by_columns:
+                out[block] = K_b.T @ v
+            else:
+                out += K_b.T @ v[block]
+        return out
+
+    @abstractmethod
+    def _blocks(self):
+        """Slices and float64 blocks, along the axis in which K lies in memory."""

@@ -3,13 +3,13 @@
 import numpy as np
 
 from .._core._dense import gather
-from ._base import DataMatrix, block_slices, centred_squares, with_norms
+from ._base import StoredMatrix, block_slices, centred_squares, with_norms
 
 CONVERTED_BYTES = 2**20
 """Size of a converted block: it is read again at once and should still be in the cache."""
 
 
-class DenseMatrix(DataMatrix):
+class DenseMatrix(StoredMatrix):
     """An ndarray of any real dtype and memory order, also read-only or memory-mapped.
 
     Float64 arrays whose rows or columns are contiguous go to BLAS as they are. Every other array
@@ -28,28 +28,6 @@ class DenseMatrix(DataMatrix):
         self._direct = K.dtype == np.float64 and K.flags.aligned and for_blas
         compiled = K.dtype in (np.float32, np.float64) and K.flags.aligned
         self._rows = np.asarray(K) if compiled and K.flags.c_contiguous else None
-
-    def matvec(self, a):
-        if self._direct:
-            return self.K @ a
-        out = np.zeros((self.shape[0], *a.shape[1:]))
-        for block, K_b in self._blocks():
-            if self._by_columns:
-                out += K_b @ a[block]
-            else:
-                out[block] = K_b @ a
-        return out
-
-    def rmatvec(self, v):
-        if self._direct:
-            return self.K.T @ v
-        out = np.zeros((self.shape[1], *v.shape[1:]))
-        for block, K_b in self._blocks():
-            if self._by_columns:
-                out[block] = K_b.T @ v
-            else:
-                out += K_b.T @ v[block]
-        return out
 
     def columns(self, index):
         if isinstance(index, slice):

@@ -4,13 +4,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._base import DataMatrix, with_norms
+from ._base import StoredMatrix, with_norms
 
 BLOCK_ENTRIES = 2**17
 """Stored entries that are converted at a time."""
 
 
-class SparseMatrix(DataMatrix):
+class SparseMatrix(StoredMatrix):
     """A csr or csc matrix or array. It is never made dense, except for blocks of columns.
 
     Float64 entries are used as they are. Others are converted block by block: SciPy would convert
@@ -22,28 +22,6 @@ class SparseMatrix(DataMatrix):
         self.shape = K.shape
         self._by_columns = K.format == "csc"
         self._direct = K.dtype == np.float64
-
-    def matvec(self, a):
-        if self._direct:
-            return self.K @ a
-        out = np.zeros((self.shape[0], *a.shape[1:]))
-        for block, K_b in self._blocks():
-            if self._by_columns:
-                out += K_b @ a[block]
-            else:
-                out[block] = K_b @ a
-        return out
-
-    def rmatvec(self, v):
-        if self._direct:
-            return self.K.T @ v
-        out = np.zeros((self.shape[1], *v.shape[1:]))
-        for block, K_b in self._blocks():
-            if self._by_columns:
-                out[block] = K_b.T @ v
-            else:
-                out += K_b.T @ v[block]
-        return out
 
     def columns(self, index):
         return self.K[:, index].astype(np.float64, copy=False).toarray(order="F")
