@@ -53,7 +53,7 @@ def choose(classification, X, y):
     else:
         svm = searched(SVR(), grid | {"epsilon": [0.03, 0.1, 0.3]}, X, y)
     make = PSVC if classification else PSVR
-    epsilons = [10.0**k * np.sqrt(len(y)) for k in (-3.5, -3, -2.5, -2, -1.5, -1)]
+    epsilons = [10.0**k * np.sqrt(len(y)) for k in np.arange(-5, -0.5, 0.5)]
     ours = searched(make(), {"gamma": gammas, "epsilon": epsilons}, X, y)
     return svm, ours
 

@@ -13,7 +13,7 @@ from ._epsilon import choose_epsilon, row_digests
 from ._solve import make_solver, warn_if_not_optimal
 from ._validation import check_choice, check_number
 from .kernels import make_kernel
-from .matrix import KernelMatrix, Standardized, as_matrix
+from .matrix import BLOCK_BYTES, KernelMatrix, Standardized, as_matrix, block_slices
 from .problem import Problem
 
 MEASURED = ("precomputed", "dyadic")
@@ -239,6 +239,13 @@ class BasePSVM(BaseEstimator):
         """``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
+        f = np.empty(X.shape[0])
+        # Blocks of rows whose kernel values stay in the cache.
+        for rows in block_slices(len(f), 8 * max(self.n_support_, 1), size=BLOCK_BYTES // 16):
+            f[rows] = self._decide_block(X[rows])
+        return f
+
+    def _decide_block(self, X):
         support = self.support_
         if self._kernel_name in MEASURED:
             K = X[:, support]

@@ -3,13 +3,14 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ._base import FEW, DataMatrix
+from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices
 from ._dense import DenseMatrix
 from ._kernel import KernelMatrix
 from ._sparse import SparseMatrix
 from ._standardized import Standardized
 
 __all__ = [
+    "BLOCK_BYTES",
     "FEW",
     "DataMatrix",
     "DenseMatrix",
@@ -17,6 +18,7 @@ __all__ = [
     "SparseMatrix",
     "Standardized",
     "as_matrix",
+    "block_slices",
 ]
 
 
