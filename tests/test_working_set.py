@@ -233,7 +233,9 @@ def test_numerically_singular_matrices_do_no_harm(tol):
             assert reached <= allowed(K, y, 0.0, tol) + slack
 
 
-def test_storages_and_weights_give_the_same_answer():
+@pytest.mark.parametrize("full", [0.0, 2.0], ids=["dense columns", "stored as K"])
+def test_storages_and_weights_give_the_same_answer(full, monkeypatch):
+    monkeypatch.setattr("psvm.matrix._sparse.FULL", full)
     rng = np.random.default_rng(3)
     K = rng.normal(size=(50, 400)) * (rng.random((50, 400)) < 0.2)
     y = K[:, :5].sum(axis=1) + 0.1 * rng.normal(size=50)

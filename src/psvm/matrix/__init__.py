@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._base import FEW, DataMatrix
+from ._block import ColumnBlock
 from ._dense import DenseMatrix
 from ._kernel import KernelMatrix
 from ._sparse import SparseMatrix
@@ -11,6 +12,7 @@ from ._standardized import Standardized
 
 __all__ = [
     "FEW",
+    "ColumnBlock",
     "DataMatrix",
     "DenseMatrix",
     "KernelMatrix",
