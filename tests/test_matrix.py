@@ -161,6 +161,14 @@ def compressed_with_duplicates(kind):
     return K2
 
 
+def with_gaps():
+    """Values and places that are not contiguous, as parts of other arrays."""
+    K = sp.csc_array(sparse_numbers())
+    K.data, K.indices = np.repeat(K.data, 2)[::2], np.repeat(K.indices, 3)[::3]
+    assert not (K.data.flags.c_contiguous or K.indices.flags.c_contiguous)
+    return K
+
+
 def long_indices():
     K = sp.csr_array(sparse_numbers())
     K.indices, K.indptr = K.indices.astype(np.int64), K.indptr.astype(np.int64)
@@ -184,6 +192,7 @@ SPARSE = {
     "coo with duplicates": lambda _: coo_with_duplicates(),
     "csr with duplicates": lambda _: compressed_with_duplicates(sp.csr_array),
     "csc with duplicates": lambda _: compressed_with_duplicates(sp.csc_array),
+    "with gaps": lambda _: with_gaps(),
     "long indices": lambda _: long_indices(),
     "nothing stored": lambda _: sp.csr_array((L, P)),
     "everything stored": lambda _: sp.csc_array(numbers()),
@@ -400,6 +409,50 @@ def test_whole_gram_matrix(case, weights):
     error = expected.error[:, None] + expected.error
     assert (np.abs(Q - expected.K.T @ expected.K) <= 20 * error).all()
     assert_array_equal(np.diag(Q), expected.norms > 0)
+
+
+@pytest.mark.parametrize("full", [0.0, 2.0], ids=["dense columns", "stored as K"])
+def test_column_block(case, weights, full, monkeypatch):
+    monkeypatch.setattr("psvm.matrix._sparse.FULL", full)
+    K, expected = Standardized(case.matrix, weights), standardized(case, weights)
+    block, taken = K.column_block(), np.empty(0, dtype=int)
+    steps = np.array_split(np.random.default_rng(8).permutation(K.shape[1]), 3)
+    for new, dropped in zip(steps, (3, 0, 2), strict=True):
+        taken = np.concatenate([taken, new])
+        G = block.extend(new)
+        G_expected = expected.K[:, taken].T @ expected.K[:, new]
+        assert type(G) is np.ndarray and G.shape == G_expected.shape
+        # As for whole columns of Q; taking the means out may cost one bit of each column.
+        error = expected.error[taken][:, None] + expected.error[new]
+        assert (np.abs(G - G_expected) <= 4 * error).all()
+        kept = np.arange(dropped, len(taken))
+        block.keep(kept)
+        taken = taken[kept]
+        a = np.random.default_rng(9).normal(size=len(taken))
+        off = norm(block.matvec(a) - expected.K[:, taken] @ a)
+        assert off <= 2 * expected.error[taken] @ np.abs(a)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+def test_large_means_cost_a_sparse_block_no_digits(kind, monkeypatch):
+    monkeypatch.setattr("psvm.matrix._sparse.FULL", 2.0)
+    # A column without zeros whose mean is 1e6 times its deviation, among sparse ones.
+    K = sparse_numbers()
+    K[:, 5] = 1e6 + np.random.default_rng(0).normal(size=L)
+    K[:, 6] = K[:, 5] + np.random.default_rng(1).normal(size=L)
+    matrix = as_matrix(kind(K))
+    expected = standardized(Case(matrix, K), np.ones(L))
+    block, index = Standardized(matrix).column_block(), np.array([7, 5, 0, 6])
+    G = block.extend(index)
+    # The rounded mean, an error of 1e6 eps in a column of deviation 1, and the rounded sums.
+    assert_allclose(G, expected.K[:, index].T @ expected.K[:, index], rtol=0, atol=1e6 * 4 * EPS)
+
+
+def test_rows_to_compare_columns_on(case):
+    rows = case.matrix.sample_rows(10)
+    assert len(np.unique(rows)) == len(rows) <= 10
+    assert ((rows >= 0) & (rows < len(case.K))).all()
+    assert len(rows) or np.count_nonzero(case.K) < 0.4 * case.K.size
 
 
 def test_submatrix(case, weights):

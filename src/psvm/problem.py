@@ -73,11 +73,13 @@ def objective(alpha, F, l, epsilon):
 
 def kkt_violation(alpha, F, C, epsilon):
     """Violation of the KKT conditions per variable (`001` eq. 25), at most 0 at an optimum."""
-    d = np.abs(F) - epsilon  # alpha = 0
-    s = np.sign(alpha)
-    g = s * F + epsilon  # slope of D towards larger |alpha|
-    d = np.where(s != 0, np.abs(g), d)
-    return np.where(np.abs(alpha) >= C, g, d)
+    d = np.abs(F)
+    d -= epsilon
+    support = np.flatnonzero(alpha)
+    a = alpha[support]
+    g = np.sign(a) * F[support] + epsilon  # slope of D towards larger |alpha|
+    d[support] = np.where(np.abs(a) >= C, g, np.abs(g))
+    return d
 
 
 def duality_gap(alpha, F, r, y, C, epsilon):

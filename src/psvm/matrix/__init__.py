@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices
+from ._block import ColumnBlock
 from ._dense import DenseMatrix
 from ._kernel import KernelMatrix
 from ._sparse import SparseMatrix
@@ -12,6 +13,7 @@ from ._standardized import Standardized
 __all__ = [
     "BLOCK_BYTES",
     "FEW",
+    "ColumnBlock",
     "DataMatrix",
     "DenseMatrix",
     "KernelMatrix",

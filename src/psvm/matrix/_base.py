@@ -4,6 +4,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ._block import DenseBlock
+
 FEW = 256
 """Up to this many columns their Gram matrix is formed at once."""
 BLOCK_BYTES = 8 * 2**20
@@ -59,6 +61,15 @@ class DataMatrix(ABC):
     def submatrix(self, rows, index):
         """``K[rows][:, index]`` as a new dense float64 array."""
         return self.columns(index)[rows]
+
+    def column_block(self, K):
+        """A new, empty `ColumnBlock` of K, which standardises this matrix."""
+        return DenseBlock(K)
+
+    def sample_rows(self, count):
+        """About `count` rows on which columns can be compared; none if that would say nothing."""
+        L = self.shape[0]
+        return np.linspace(0, L - 1, min(L, count)).astype(np.intp)
 
     def centred_gram(self, means, weights):
         """``(K - 1 m')' diag(w) (K - 1 m')`` for few columns."""

@@ -3,11 +3,18 @@
 from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
 
+from .._core._sparse import power_sums
 from ._base import StoredMatrix, with_norms
+from ._block import SparseBlock
 
 BLOCK_ENTRIES = 2**17
 """Stored entries that are converted at a time."""
+FULL = 0.1
+"""Share of stored entries from which on products of dense columns are faster."""
+ENTRIES = 4
+"""Stored entries that some rows of a column need to say anything about it."""
 
 
 class SparseMatrix(StoredMatrix):
@@ -22,6 +29,7 @@ class SparseMatrix(StoredMatrix):
         self.shape = K.shape
         self._by_columns = K.format == "csc"
         self._direct = K.dtype == np.float64
+        self._density = K.nnz / max(K.shape[0] * K.shape[1], 1)
 
     def columns(self, index):
         return self.K[:, index].astype(np.float64, copy=False).toarray(order="F")
@@ -29,6 +37,16 @@ class SparseMatrix(StoredMatrix):
     def submatrix(self, rows, index):
         K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]
         return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
+
+    def column_block(self, K):
+        if self._density >= FULL:
+            return super().column_block(K)
+        return SparseBlock(K, self._stored_columns)
+
+    def sample_rows(self, count):
+        if self._density * count < ENTRIES:
+            return np.empty(0, dtype=np.intp)
+        return super().sample_rows(count)
 
     def moments(self, weights):
         means, norms, sizes = self.column_statistics(weights)
@@ -46,13 +64,8 @@ class SparseMatrix(StoredMatrix):
         if not (self._direct and self.K.has_canonical_format):
             return self._careful_statistics(weights)
         K, total = self.K, weights.sum()
-        means, squares = (K.T @ weights) / total, np.zeros(K.shape[1])
-        for block, K_b in self._blocks():
-            K_b = type(K)((np.square(K_b.data), K_b.indices, K_b.indptr), shape=K_b.shape)
-            if self._by_columns:
-                squares[block] = K_b.T @ weights
-            else:
-                squares += K_b.T @ weights[block]
+        sums, squares = power_sums(K, weights)
+        means = sums / total
         centred = squares - total * np.square(means)
         # Where the mean dominates, the difference has lost digits.
         careful = np.flatnonzero(centred < 0.5 * squares)
@@ -85,6 +98,10 @@ class SparseMatrix(StoredMatrix):
         rest /= total
         squares = np.maximum(squares - total * np.square(rest), 0.0)
         return with_norms(means + rest, squares, weights)
+
+    def _stored_columns(self, index):
+        """``K[:, index]`` as a float64 csc array."""
+        return sp.csc_array(self.K[:, index], dtype=np.float64)
 
     def _entries(self):
         """Rows, columns and new arrays of values of successive blocks, each place once."""

@@ -99,6 +99,14 @@ class Standardized:
         K_b *= self._root[rows, None]
         return K_b
 
+    def column_block(self):
+        """A new, empty `ColumnBlock` of K̃."""
+        return self.matrix.column_block(self)
+
+    def sample_rows(self, count):
+        """About `count` rows on which columns can be compared; none if that would say nothing."""
+        return self.matrix.sample_rows(count)
+
     def gram_columns(self, index):
         """``Q[:, index]`` of ``Q = K̃'K̃``, with an exact unit diagonal."""
         L, P = self.shape

@@ -93,7 +93,7 @@ class WorkingSet(Solver):
 
 
 class Workspace:
-    """The working set W of one matrix: its dense columns and their products ``G = K̃_W'K̃_W``.
+    """The working set W of one matrix: its columns and their products ``G = K̃_W'K̃_W``.
 
     Attributes
     ----------
@@ -120,21 +120,16 @@ class Workspace:
         self.small = ActiveSet(L)
         self.n_added = 0
         self.last = None
-        self._columns = np.empty((L, 0), order="F")
-
-    @property
-    def columns(self):
-        """``K̃_W``, dense."""
-        return self._columns[:, : len(self.index)]
+        self._columns = K.column_block()
 
     def residual(self, y, alpha):
         """``y - K̃_W alpha_W``."""
         if self.whole:
             return y - self.K.matvec(np.where(self.member, alpha, 0.0))
-        return y - self.columns @ alpha[self.index]
+        return y - self._columns.matvec(alpha[self.index])
 
     def take_whole(self):
-        """Add all columns that have variance; their dense copies are not needed then."""
+        """Add all columns that have variance; their copies are not needed then."""
         self.index = np.flatnonzero(self.K.norms > 0)
         self.member[self.index] = True
         Q = self.K.gram()
@@ -143,22 +138,16 @@ class Workspace:
 
     def extend(self, new):
         """Add the columns `new` of K."""
-        n, q = len(self.index), len(new)
-        if n + q > self._columns.shape[1]:
-            larger = np.empty((self.K.shape[0], max(n + q, min(2 * n, n + 1000))), order="F")
-            larger[:, :n] = self.columns
-            self._columns = larger
-        self._columns[:, n : n + q] = self.K.columns(new)
-        self.small.extend(self._columns[:, : n + q].T @ self._columns[:, n : n + q])
+        self.small.extend(self._columns.extend(new))
         self.index = np.concatenate([self.index, new])
         self.member[new] = True
-        self.n_added += q
+        self.n_added += len(new)
 
     def keep(self, mask):
         """Remove the members of W that are not marked."""
         kept = np.flatnonzero(mask)
         self.member[self.index[~mask]] = False
-        self._columns[:, : len(kept)] = self._columns[:, kept]
+        self._columns.keep(kept)
         self.index = self.index[kept]
         self.small.keep(kept)
 
@@ -267,19 +256,24 @@ class _Run:
         candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
         batch = self.batch
         if len(candidates) > batch:
-            pool = np.argsort(-d[candidates])[: batch + (POOL - 1) * BATCH]
-            candidates = candidates[pool]
-            candidates = candidates[diverse(self.sample(candidates), batch, CORRELATED)]
+            candidates = self.different(candidates[np.argsort(-d[candidates])], batch)
         return np.concatenate([np.flatnonzero(free), candidates])
 
-    def sample(self, index):
+    def different(self, candidates, batch):
+        """The first candidates that are not alike, as far as some rows can tell."""
+        rows = self.problem.K.sample_rows(SAMPLE)
+        if not len(rows):
+            return candidates[:batch]
+        candidates = candidates[: batch + (POOL - 1) * BATCH]
+        return candidates[diverse(self.sample(rows, candidates), batch, CORRELATED)]
+
+    def sample(self, rows, index):
         """Some rows of columns of K̃, scaled to norm one there.
 
         A column whose sampled rows do not have about their share of its norm, as those of a
         sparse matrix, says nothing about correlations: it becomes zero.
         """
         L = self.problem.K.shape[0]
-        rows = np.linspace(0, L - 1, min(L, SAMPLE)).astype(np.intp)
         X = self.problem.K.submatrix(rows, index)
         size = np.square(X).sum(axis=0) * (L / len(rows))
         fair = (size > 1 / FAIR) & (size < FAIR)

@@ -1,0 +1,74 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: cdivision=True, initializedcheck=False
+"""Products of sparse columns with each other, and their statistics.
+
+Contract: the arrays are those of a valid csc or csr array; nothing is checked.
+"""
+
+import numpy as np
+
+ctypedef fused place:
+    int
+    long long
+
+
+def products(X, Z):
+    """``X'Z`` of two csc arrays as a dense array: every pair of entries of a row is met once."""
+    G = np.zeros((X.shape[1], Z.shape[1]))
+    Z = Z.tocsr()
+    kind = np.promote_types(X.indices.dtype, Z.indices.dtype)
+    places = [_plain(a, kind) for a in (X.indptr, X.indices, Z.indptr, Z.indices)]
+    _products(*places, _plain(X.data), _plain(Z.data), G)
+    return G
+
+
+def power_sums(K, weights):
+    """``w'K`` and ``w'K^2`` of a csc or csr array of doubles without duplicates, in one pass."""
+    by_columns = K.format == "csc"
+    sums, squares = np.zeros(K.shape[1]), np.zeros(K.shape[1])
+    places = [_plain(a, K.indices.dtype) for a in (K.indptr, K.indices)]
+    _power_sums(*places, _plain(K.data), _plain(weights), by_columns, sums, squares)
+    return sums, squares
+
+
+def _plain(a, dtype=np.float64):
+    # SciPy takes arrays with gaps or at odd addresses as they are; a copy only of those.
+    return np.require(a, dtype, ["C", "A"])
+
+
+def _power_sums(
+    const place[::1] starts, const place[::1] places, const double[::1] data,
+    const double[::1] weights, bint by_columns, double[::1] sums, double[::1] squares,
+):
+    cdef Py_ssize_t line, t
+    cdef double x, w, total, square
+    with nogil:
+        for line in range(starts.shape[0] - 1):
+            if by_columns:
+                total = square = 0
+                for t in range(starts[line], starts[line + 1]):
+                    x, w = data[t], weights[places[t]]
+                    total += w * x
+                    square += w * x * x
+                sums[line], squares[line] = total, square
+            else:
+                w = weights[line]
+                for t in range(starts[line], starts[line + 1]):
+                    x = data[t]
+                    sums[places[t]] += w * x
+                    squares[places[t]] += w * x * x
+
+
+def _products(
+    const place[::1] X_starts, const place[::1] X_rows,
+    const place[::1] Z_starts, const place[::1] Z_columns,
+    const double[::1] X_data, const double[::1] Z_data, double[:, ::1] G,
+):
+    cdef Py_ssize_t i, t, u, row
+    cdef double x
+    with nogil:
+        for i in range(G.shape[0]):
+            for t in range(X_starts[i], X_starts[i + 1]):
+                x, row = X_data[t], X_rows[t]
+                for u in range(Z_starts[row], Z_starts[row + 1]):
+                    G[i, Z_columns[u]] += x * Z_data[u]

@@ -1,0 +1,109 @@
+"""Some columns of K̃ that a solver keeps, their products with each other and with a vector."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._core._sparse import products
+
+
+class ColumnBlock(ABC):
+    """Columns ``K̃_W`` of a standardised matrix; W starts empty and grows and shrinks.
+
+    How they are kept is for the storage of K to decide.
+    """
+
+    @abstractmethod
+    def extend(self, index):
+        """Append the columns `index` of K̃ to W; returns ``K̃_W'K̃_new``, dense, W the larger one."""
+
+    @abstractmethod
+    def keep(self, kept):
+        """Forget all columns of W but those at the increasing places `kept`."""
+
+    @abstractmethod
+    def matvec(self, a):
+        """``K̃_W @ a``."""
+
+
+class DenseBlock(ColumnBlock):
+    """Dense columns in a growing buffer."""
+
+    def __init__(self, K):
+        self.K, self._n = K, 0
+        self._buffer = np.empty((K.shape[0], 0), order="F")
+
+    def extend(self, index):
+        n, q = self._n, len(index)
+        if n + q > self._buffer.shape[1]:
+            larger = np.empty((self.K.shape[0], max(n + q, min(2 * n, n + 1000))), order="F")
+            larger[:, :n] = self._buffer[:, :n]
+            self._buffer = larger
+        self._buffer[:, n : n + q] = self.K.columns(index)
+        self._n = n + q
+        return self._buffer[:, : n + q].T @ self._buffer[:, n : n + q]
+
+    def keep(self, kept):
+        self._buffer[:, : len(kept)] = self._buffer[:, kept]
+        self._n = len(kept)
+
+    def matvec(self, a):
+        return self._buffer[:, : self._n] @ a
+
+
+class SparseBlock(ColumnBlock):
+    """Sparse columns: ``K̃_W = X - sqrt(w) c'`` with a sparse X.
+
+    A column of X is one of ``diag(sqrt(w)) K diag(1 / s)`` and ``c = m / s``, whose products
+    need a correction of rank one. Where the mean dominates, that would cost digits: such a column
+    has few zeros to lose, and X holds it centred, with ``c = 0``.
+
+    Parameters
+    ----------
+    K : Standardized
+        K̃.
+    stored : callable
+        ``stored(index)`` returns columns of the raw K as a float64 csc array.
+    """
+
+    def __init__(self, K, stored):
+        self.K, self._stored = K, stored
+        self._root, self._total = np.sqrt(K.weights), K.weights.sum()
+        self._X = sp.csc_array((K.shape[0], 0))
+        self._c = np.empty(0)
+
+    def extend(self, index):
+        X, c = self._parts(index)
+        self._X = X if self._X.shape[1] == 0 else sp.hstack([self._X, X], format="csc")
+        self._c = np.concatenate([self._c, c])
+        G = products(self._X, X)
+        G -= self._total * np.multiply.outer(self._c, c)
+        return G
+
+    def keep(self, kept):
+        self._X, self._c = self._X[:, kept], self._c[kept]
+
+    def matvec(self, a):
+        return self._X @ a - self._root * (self._c @ a)
+
+    def _parts(self, index):
+        """The columns of X and the entries of c that belong to columns of K."""
+        norms = self.K.norms[index]
+        inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+        c = self.K.means[index] * inverse
+        # Half of the squares or more is the mean.
+        dominated = self._total * np.square(c) > 1
+        X = self._stored(index)
+        X.data = X.data * np.repeat(inverse, np.diff(X.indptr))
+        X.data *= self._root[X.indices]
+        if dominated.any():
+            X = self._centred(X, index, dominated)
+            c[dominated] = 0.0
+        return X, c
+
+    def _centred(self, X, index, dominated):
+        """X with the dominated columns centred."""
+        centred = sp.csc_array(self.K.columns(index[dominated]))
+        order = np.argsort(np.argsort(dominated, kind="stable"))
+        return sp.hstack([X[:, ~dominated], centred], format="csc")[:, order]
