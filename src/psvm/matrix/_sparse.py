@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from .._core._sparse import power_sums
+from .._core._sparse import power_sums, products
 from ._base import StoredMatrix, with_norms
 from ._block import SparseBlock
 
@@ -55,8 +55,8 @@ class SparseMatrix(StoredMatrix):
             return means, norms, sizes, self.centred_gram(means, weights)
         weighted = self.K
         if (weights != 1).any():
-            weighted = self.K.multiply(np.sqrt(weights)[:, None]).tocsr()
-        Q = (weighted.T @ weighted).toarray()
+            weighted = self.K.multiply(weights[:, None])
+        Q = products(self.K.tocsc(), weighted)
         Q -= weights.sum() * np.multiply.outer(means, means)
         return means, norms, sizes, Q
 
