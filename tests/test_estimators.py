@@ -318,6 +318,26 @@ def test_limits_warn_and_leave_a_usable_model():
     assert model.solution_.status is psvm.Status.MAX_TIME
 
 
+class StoppedKernel:
+    """Ctrl-C in the middle of a fit."""
+
+    def __call__(self, X, Z):
+        raise KeyboardInterrupt
+
+
+def test_a_fit_that_fails_or_is_stopped_leaves_the_old_model():
+    X, y = moons(60)
+    model = PSVC(gamma=1.0).fit(X, y)
+    before = model.decision_function(X), model.predict(X), model.epsilon_
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(kernel=StoppedKernel()).fit(X, np.where(y == 0, "a", "b"))
+    with pytest.raises(ValueError, match="binary"):
+        model.set_params(kernel="rbf", gamma=9.0).fit(X, np.arange(60) % 3)
+    np.testing.assert_array_equal(model.decision_function(X), before[0])
+    np.testing.assert_array_equal(model.predict(X), before[1])
+    assert model.epsilon_ == before[2]
+
+
 def test_more_classes_through_scikit_learn_wrappers():
     X, y = moons()
     y = y + (X[:, 0] > 1)

@@ -122,9 +122,9 @@ class BasePSVM(BaseEstimator):
             digests = row_digests(X, unordered=self._kernel_name == "precomputed")
         matrix, usable = self._make_matrix(X, weights, digests)
         start = self._make_start(matrix.shape[1])
-        self.epsilon_ = self.epsilon
+        epsilon = self.epsilon
         if isinstance(self.epsilon, str):
-            self.epsilon_ = choose_epsilon(
+            epsilon = choose_epsilon(
                 self.epsilon,
                 matrix,
                 y,
@@ -139,9 +139,9 @@ class BasePSVM(BaseEstimator):
             left = solver.max_time - (time.perf_counter() - began)
             solver = replace(solver, max_time=max(left, 1e-9))
         K = Standardized(matrix, weights, usable)
-        problem = Problem.create(K, y, self.C, self.epsilon_)
+        problem = Problem.create(K, y, self.C, epsilon)
         solution = solver.minimise(problem, start=start)
-        self._keep(X, problem, solution)
+        self._keep(problem, solution)
         if self.verbose:
             print(f"[{type(self).__name__}] epsilon={self.epsilon_:.6g} {solution}")
         warn_if_not_optimal(solution)
@@ -164,16 +164,15 @@ class BasePSVM(BaseEstimator):
                     f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
                 )
             return as_matrix(X), weights > 0
-        self._kernel = self._make_kernel(X, weights)
+        Z = X
         if self.row_objects is not None:
-            self._objects = self._check_row_objects(X.shape[1])
-            usable = np.ones(self._objects.shape[0], dtype=bool)
+            Z = self._check_row_objects(X.shape[1])
+            usable = np.ones(Z.shape[0], dtype=bool)
         else:
-            self._objects = X
             first = {d: j for j, d in reversed(list(enumerate(digests))) if weights[j] > 0}
             usable = np.zeros(X.shape[0], dtype=bool)
             usable[list(first.values())] = True
-        return KernelMatrix(self._kernel, X, self._objects, self.cache_size), usable
+        return KernelMatrix(self._make_kernel(X, weights), X, Z, self.cache_size), usable
 
     def _make_kernel(self, X, weights):
         if callable(self.kernel):
@@ -214,9 +213,13 @@ class BasePSVM(BaseEstimator):
             )
         return self.alpha_
 
-    def _keep(self, X, problem, solution):
-        """Set the fitted attributes; of the descriptive objects only the support is kept."""
+    def _keep(self, problem, solution):
+        """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
+
+        Of the descriptive objects only the support is kept.
+        """
         support = solution.support
+        self.epsilon_ = problem.epsilon
         self.alpha_ = solution.alpha
         self.support_ = support
         self.n_support_ = len(support)
@@ -228,8 +231,8 @@ class BasePSVM(BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.solution_ = solution
         if self._kernel_name not in MEASURED:
-            self.support_objects_ = self._objects[support]
-            del self._objects
+            self._kernel = problem.K.matrix.kernel
+            self.support_objects_ = problem.K.matrix.Z[support]
         elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
             self.support_objects_ = self.feature_names_in_[support]
         else:

@@ -128,8 +128,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         check_classification_targets(y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
-        self.classes_, code = np.unique(y, return_inverse=True)
-        if len(self.classes_) > 2:
+        classes, code = np.unique(y, return_inverse=True)
+        if len(classes) > 2:
             raise ValueError(
                 "Only binary classification is supported. The type of the target is multiclass. "
                 "Wrap the estimator in sklearn.multiclass.OneVsOneClassifier or "
@@ -141,7 +141,9 @@ class PSVC(ClassifierMixin, BasePSVM):
                 "with positive weight)."
             )
         weights = weights * compute_sample_weight(self.class_weight, y)
-        return self._fit(X, 2.0 * code - 1.0, weights, solver)
+        self._fit(X, 2.0 * code - 1.0, weights, solver)
+        self.classes_ = classes
+        return self
 
     def decision_function(self, X):
         """Values ``f(x)``; positive for ``classes_[1]``.
