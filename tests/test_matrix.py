@@ -51,6 +51,8 @@ def small_blocks(monkeypatch):
     def fives(n, item_bytes, **size):
         return [slice(start, min(start + 5, n)) for start in range(0, n, 5)]
 
+    monkeypatch.setattr("psvm.matrix._dense.PARTS", 10**6)
+
     for module in ("_base", "_dense", "_kernel", "_standardized"):
         monkeypatch.setattr(f"psvm.matrix.{module}.block_slices", fives)
     monkeypatch.setattr("psvm.matrix._sparse.BLOCK_ENTRIES", 50)
@@ -605,8 +607,8 @@ def test_dense_is_never_copied(dtype, order, shape, storage, tmp_path):
     if storage == "file":
         np.save(tmp_path / "K.npy", K)
         K = np.load(tmp_path / "K.npy", mmap_mode="r")
-    # Converted blocks (a column at least, in F order) with what centring them needs, and vectors.
-    blocks = 3 * max(_dense.CONVERTED_BYTES, 8 * shape[0] if order == "F" else 0)
+    # Converted blocks (a column at least, in F order), parts of sums up to an eighth of K, vectors.
+    blocks = 3 * max(_dense.CACHED_BYTES, 8 * shape[0] if order == "F" else 0) + K.nbytes / 8
     vectors = 12 * 8 * sum(shape)
     assert peak(every_product(K)) <= blocks + vectors
     if shape[0] == shape[1]:

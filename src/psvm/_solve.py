@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 
+from ._threads import threads
 from ._validation import check_number, check_positive_integer, check_vector
 from .matrix import DataMatrix, Standardized, as_matrix
 from .problem import Problem
@@ -91,8 +92,9 @@ def solve(
         raise ValueError(f"K has {L} rows but y has {len(y)} entries; they must agree.")
     weights = check_weights(sample_weight, L)
     start = _check_start(warm_start, P)
-    problem = Problem.create(Standardized(matrix, weights), y, C, epsilon)
-    solution = solver.minimise(problem, start=start)
+    with threads():
+        problem = Problem.create(Standardized(matrix, weights), y, C, epsilon)
+        solution = solver.minimise(problem, start=start)
     warn_if_not_optimal(solution)
     return solution
 
@@ -155,7 +157,8 @@ def _check_matrix(K):
         if not (isinstance(K, np.ndarray) or sp.issparse(K)) or K.dtype.kind not in "fiu":
             K = check_array(K, accept_sparse=("csr", "csc"), dtype="numeric", input_name="K")
         else:
-            check_array(K, accept_sparse=True, dtype=None, copy=False, input_name="K")
+            # NaN and infinity show in the column statistics.
+            check_array(K, accept_sparse=True, dtype=None, ensure_all_finite=False, input_name="K")
     except ValueError as error:
         raise ValueError(f"K is not a valid matrix. {error}") from error
     if K.dtype.kind not in "biuf":

@@ -61,6 +61,11 @@ class Problem:
         """``r = y - K̃ alpha``."""
         return self.y - self.K.matvec(alpha)
 
+    def evaluate(self, alpha):
+        """Residual and gradient of alpha together."""
+        r, product = self.K.evaluate(alpha, self.y)
+        return r, -product
+
     def gradient(self, r):
         """``F = -K̃'r``, the gradient of the smooth part."""
         return -self.K.rmatvec(r)

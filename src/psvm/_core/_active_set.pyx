@@ -32,7 +32,7 @@ cdef enum:
     ENTRIES = 10  # a variable that entered S so often in one problem only moves rounding errors
 
 cdef double ENTER = 0.3        # violators of at least this share of the largest enter together
-cdef double ROUNDING = 1e-14   # a pivot below this is nothing but rounding errors
+cdef double ROUNDING = 1e-12   # a curvature below this is nothing but rounding errors
 cdef double TRUSTED = 0.5      # share of the predicted decrease without which a step is not made
 
 

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # cython: cdivision=True, initializedcheck=False
-"""Columns of a dense matrix, read in the order in which it lies in memory.
+"""Columns, products and sums of a dense matrix, read in the order in which it lies in memory.
 
-Contract: the indices lie in the matrix; nothing is checked.
+All sums are in double precision. Contract: indices and shapes fit; nothing is checked.
 """
 
 from libc.math cimport fabs
@@ -13,6 +13,8 @@ import numpy as np
 ctypedef fused real:
     float
     double
+
+cdef Py_ssize_t PANEL = 1024  # entries of a line whose sums stay in the first-level cache
 
 
 def gather(const real[:, ::1] K, const Py_ssize_t[::1] index):
@@ -52,3 +54,113 @@ def diverse(const double[::1, :] X, Py_ssize_t count, double limit):
                 taken_[n_taken] = j
                 n_taken += 1
     return taken[:n_taken]
+
+
+def lines_times(const float[:, ::1] A, const double[::1] x):
+    """``A @ x`` of a matrix of floats."""
+    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = m - m % 8, i, j, t
+    cdef double[8] s
+    cdef const float *a
+    product = np.empty(n)
+    cdef double[::1] out = product
+    with nogil:
+        for i in range(n):
+            a = &A[i, 0]
+            for t in range(8):
+                s[t] = 0
+            for j in range(0, whole, 8):
+                for t in range(8):
+                    s[t] += a[j + t] * x[j + t]
+            for j in range(whole, m):
+                s[0] += a[j] * x[j]
+            out[i] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
+    return product
+
+
+def sum_of_lines(const float[:, ::1] A, const double[::1] x):
+    """``A.T @ x`` of a matrix of floats."""
+    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = n - n % 4, i, j, first, last
+    cdef double x0, x1, x2, x3
+    cdef const float *a0
+    cdef const float *a1
+    cdef const float *a2
+    cdef const float *a3
+    product = np.zeros(m)
+    cdef double[::1] out_ = product
+    cdef double *out = &out_[0]
+    with nogil:
+        first = 0
+        while first < m:
+            last = min(first + PANEL, m)
+            for i in range(0, whole, 4):
+                x0, x1, x2, x3 = x[i], x[i + 1], x[i + 2], x[i + 3]
+                a0, a1, a2, a3 = &A[i, 0], &A[i + 1, 0], &A[i + 2, 0], &A[i + 3, 0]
+                for j in range(first, last):
+                    out[j] += (x0 * a0[j] + x1 * a1[j]) + (x2 * a2[j] + x3 * a3[j])
+            for i in range(whole, n):
+                x0, a0 = x[i], &A[i, 0]
+                for j in range(first, last):
+                    out[j] += x0 * a0[j]
+            first = last
+    return product
+
+
+def row_moments(const real[:, ::1] A, const double[::1] weights, const double[::1] shift):
+    """``w'(A - shift)`` and ``w'(A - shift)^2`` in one pass."""
+    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = n - n % 4, i, j, first, last
+    cdef double w0, w1, w2, w3, d0, d1, d2, d3
+    cdef const real *a0
+    cdef const real *a1
+    cdef const real *a2
+    cdef const real *a3
+    cdef const double *c = &shift[0]
+    first_, second_ = np.zeros(m), np.zeros(m)
+    cdef double[::1] sums_ = first_, squares_ = second_
+    cdef double *sums = &sums_[0]
+    cdef double *squares = &squares_[0]
+    with nogil:
+        first = 0
+        while first < m:
+            last = min(first + PANEL, m)
+            for i in range(0, whole, 4):
+                w0, w1, w2, w3 = weights[i], weights[i + 1], weights[i + 2], weights[i + 3]
+                a0, a1, a2, a3 = &A[i, 0], &A[i + 1, 0], &A[i + 2, 0], &A[i + 3, 0]
+                for j in range(first, last):
+                    d0, d1, d2, d3 = a0[j] - c[j], a1[j] - c[j], a2[j] - c[j], a3[j] - c[j]
+                    sums[j] += (w0 * d0 + w1 * d1) + (w2 * d2 + w3 * d3)
+                    squares[j] += (w0 * d0 * d0 + w1 * d1 * d1) + (w2 * d2 * d2 + w3 * d3 * d3)
+            for i in range(whole, n):
+                w0, a0 = weights[i], &A[i, 0]
+                for j in range(first, last):
+                    d0 = a0[j] - c[j]
+                    sums[j] += w0 * d0
+                    squares[j] += w0 * d0 * d0
+            first = last
+    return first_, second_
+
+
+def column_moments(const real[:, ::1] A, const double[::1] weights, const double[::1] shift):
+    """``(A - shift) w`` and ``(A - shift)^2 w`` in one pass; the lines of A are columns of K."""
+    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = m - m % 4, i, j, t
+    cdef double[4] s, q
+    cdef double d, c
+    cdef const real *a
+    first_, second_ = np.empty(n), np.empty(n)
+    cdef double[::1] sums = first_, squares = second_
+    with nogil:
+        for i in range(n):
+            a, c = &A[i, 0], shift[i]
+            for t in range(4):
+                s[t] = q[t] = 0
+            for j in range(0, whole, 4):
+                for t in range(4):
+                    d = a[j + t] - c
+                    s[t] += weights[j + t] * d
+                    q[t] += weights[j + t] * d * d
+            for j in range(whole, m):
+                d = a[j] - c
+                s[0] += weights[j] * d
+                q[0] += weights[j] * d * d
+            sums[i] = (s[0] + s[1]) + (s[2] + s[3])
+            squares[i] = (q[0] + q[1]) + (q[2] + q[3])
+    return first_, second_

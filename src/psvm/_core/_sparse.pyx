@@ -31,6 +31,14 @@ def power_sums(K, weights):
     return sums, squares
 
 
+def row_products(K, weights):
+    """``w'K`` and ``K' diag(w) K`` of a csr array of doubles without duplicates, in one pass."""
+    sums, G = np.zeros(K.shape[1]), np.zeros((K.shape[1], K.shape[1]))
+    places = [_plain(a, K.indices.dtype) for a in (K.indptr, K.indices)]
+    _row_products(*places, _plain(K.data), _plain(weights), sums, G)
+    return sums, G + np.tril(G.T, -1) + np.triu(G.T, 1)
+
+
 def _plain(a, dtype=np.float64):
     # SciPy takes arrays with gaps or at odd addresses as they are; a copy only of those.
     return np.require(a, dtype, ["C", "A"])
@@ -72,3 +80,21 @@ def _products(
                 x, row = X_data[t], X_rows[t]
                 for u in range(Z_starts[row], Z_starts[row + 1]):
                     G[i, Z_columns[u]] += x * Z_data[u]
+
+
+def _row_products(
+    const place[::1] starts, const place[::1] columns, const double[::1] data,
+    const double[::1] weights, double[::1] sums, double[:, ::1] G,
+):
+    # Of each pair of entries of a row, one order is enough.
+    cdef Py_ssize_t row, t, u
+    cdef double x
+    cdef double *line
+    with nogil:
+        for row in range(starts.shape[0] - 1):
+            for t in range(starts[row], starts[row + 1]):
+                x = weights[row] * data[t]
+                sums[columns[t]] += x
+                line = &G[columns[t], 0]
+                for u in range(t, starts[row + 1]):
+                    line[columns[u]] += x * data[u]

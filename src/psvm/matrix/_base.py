@@ -4,10 +4,14 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from .._core._dense import column_moments, row_moments
+from .._threads import map_blocks
 from ._block import DenseBlock
 
 FEW = 256
 """Up to this many columns their Gram matrix is formed at once."""
+TYPICAL = 16
+"""Rows that tell about where the values of a column lie."""
 BLOCK_BYTES = 8 * 2**20
 """Size of a temporary dense block: small beside K, large enough for BLAS to run at full speed."""
 
@@ -18,23 +22,52 @@ def block_slices(n, item_bytes, *, minimum=16, size=BLOCK_BYTES):
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def centred_squares(K_b, weights):
-    """Weighted means of the columns and sums of squares around them; overwrites `K_b`.
-
-    The rounded mean is not quite the mean: what is left of it after centring is added to the
-    mean and taken out of the squares, so that a constant column has none, however long it is.
-    """
-    total = weights.sum()
-    means = weights @ K_b / total
-    K_b -= means
-    rest = weights @ K_b / total
-    K_b *= K_b
-    return means + rest, np.maximum(weights @ K_b - total * np.square(rest), 0.0)
-
-
 def with_norms(means, squares, weights):
     """Means, centred norms and plain norms from the means and the centred sums of squares."""
     return means, np.sqrt(squares), np.sqrt(squares + weights.sum() * np.square(means))
+
+
+def typical_rows(weights):
+    """A few rows, spread evenly over those that count."""
+    rows = np.flatnonzero(weights)
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), TYPICAL)).astype(np.intp)]
+
+
+def typical(sample):
+    """Almost the means of columns, from a few of their rows; exact where these are equal."""
+    sample = np.asarray(sample, dtype=np.float64)
+    return np.where((sample == sample[:1]).all(axis=0), sample[0], sample.mean(axis=0))
+
+
+def statistics(moments, shift, weights):
+    """Means and centred sums of squares of columns, from sums around almost their means.
+
+    Parameters
+    ----------
+    moments : callable
+        ``moments(c)`` returns ``w'(K - c)`` and ``w'(K - c)^2``.
+    shift : ndarray
+        c, near the means: what is left of the means costs no digits then. Where it does, the
+        sums are formed once more around the means.
+    weights : ndarray
+        w.
+    """
+    total = weights.sum()
+    sums, squares = moments(shift)
+    if (np.square(sums) > 0.5 * total * squares).any():
+        shift = shift + sums / total
+        sums, squares = moments(shift)
+    rest = sums / total
+    return shift + rest, np.maximum(squares - total * np.square(rest), 0.0)
+
+
+def block_statistics(K_b, weights):
+    """`statistics` of a block of columns."""
+    by_rows = K_b.flags.c_contiguous
+    lines = K_b if by_rows else np.ascontiguousarray(K_b.T)
+    moments = row_moments if by_rows else column_moments
+    shift = typical(K_b[typical_rows(weights)])
+    return statistics(lambda c: moments(lines, weights, c), shift, weights)
 
 
 class DataMatrix(ABC):
@@ -94,41 +127,13 @@ class DataMatrix(ABC):
         The centred norm is computed from centred values, so that a large mean costs no digits.
         """
         L, P = self.shape
-        means, squares = np.empty(P), np.empty(P)
-        for block in block_slices(P, 8 * L):
-            means[block], squares[block] = centred_squares(self.columns(block), weights)
+        parts = map_blocks(
+            lambda block: block_statistics(self.columns(block), weights), block_slices(P, 8 * L)
+        )
+        means, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
         return with_norms(means, squares, weights)
 
-
-class StoredMatrix(DataMatrix):
-    """A matrix that lies in memory: as it is, or to be converted to float64 block by block.
-
-    A subclass sets `K`, `_direct` (K is used as it is) and `_by_columns` (blocks are blocks of
-    columns, else of rows), and yields the converted blocks from `_blocks`.
-    """
-
-    def matvec(self, a):
-        if self._direct:
-            return self.K @ a
-        out = np.zeros((self.shape[0], *a.shape[1:]))
-        for block, K_b in self._blocks():
-            if self._by_columns:
-                out += K_b @ a[block]
-            else:
-                out[block] = K_b @ a
-        return out
-
-    def rmatvec(self, v):
-        if self._direct:
-            return self.K.T @ v
-        out = np.zeros((self.shape[1], *v.shape[1:]))
-        for block, K_b in self._blocks():
-            if self._by_columns:
-                out[block] = K_b.T @ v
-            else:
-                out += K_b.T @ v[block]
-        return out
-
-    @abstractmethod
-    def _blocks(self):
-        """Slices and float64 blocks, along the axis in which K lies in memory."""
+    def normal(self, a, f):
+        """``v = f(K a)`` and ``K'v`` for a function that works row by row: ``f(rows, values)``."""
+        v = f(slice(None), self.matvec(a))
+        return v, self.rmatvec(v)

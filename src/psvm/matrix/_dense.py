@@ -1,33 +1,52 @@
 """A dense array as data matrix."""
 
+from functools import reduce
+
 import numpy as np
 
-from .._core._dense import gather
-from ._base import StoredMatrix, block_slices, centred_squares, with_norms
+from .._core._dense import column_moments, gather, lines_times, row_moments, sum_of_lines
+from .._threads import map_blocks
+from ._base import DataMatrix, block_slices, statistics, typical, typical_rows, with_norms
 
-CONVERTED_BYTES = 2**20
-"""Size of a converted block: it is read again at once and should still be in the cache."""
+PASS_BYTES = 4 * 2**20
+"""Size of a block that is read where it lies."""
+CACHED_BYTES = 2**20
+"""Size of a block that is converted or read more than once: it should stay in the cache."""
+PARTS = 64
+"""Most parts of a sum over blocks that are read where they lie."""
 
 
-class DenseMatrix(StoredMatrix):
+class DenseMatrix(DataMatrix):
     """An ndarray of any real dtype and memory order, also read-only or memory-mapped.
 
-    Float64 arrays whose rows or columns are contiguous go to BLAS as they are. Every other array
-    is converted block by block, so that products are always accumulated in double precision and
-    K is never copied. All passes follow the order in memory.
+    K lies in memory by lines, its rows or its columns, and all passes follow them in blocks, which
+    the threads at hand share. Lines of doubles go to BLAS and lines of floats to loops that sum in
+    double precision; every other array is converted block by block. K is never copied.
     """
 
     def __init__(self, K):
-        self.K = K
-        self.shape = K.shape
+        self.K, self.shape = K, K.shape
         down, right = K.strides
         self._by_columns = abs(down) < abs(right)
-        length = K.shape[0 if self._by_columns else 1]
-        step, gap = (down, right) if self._by_columns else (right, down)
-        for_blas = step == 8 and gap >= 8 * length and gap % 8 == 0
-        self._direct = K.dtype == np.float64 and K.flags.aligned and for_blas
-        compiled = K.dtype in (np.float32, np.float64) and K.flags.aligned
-        self._rows = np.asarray(K) if compiled and K.flags.c_contiguous else None
+        self._lines = K.T if self._by_columns else K
+        gap, step = self._lines.strides
+        n, length = self._lines.shape
+        contiguous = K.flags.aligned and self._lines.flags.c_contiguous
+        for_blas = K.flags.aligned and step == 8 and gap >= 8 * length and gap % 8 == 0
+        self._direct = for_blas and K.dtype == np.float64
+        self._floats = contiguous and K.dtype == np.float32
+        self._rows = None
+        if contiguous and not self._by_columns and K.dtype in (np.float32, np.float64):
+            self._rows = np.asarray(K)
+        size = PASS_BYTES if self._direct or self._floats else CACHED_BYTES
+        least = max(-(-n // PARTS), 1) if self._direct or self._floats else 1
+        self._blocks = block_slices(n, 8 * length, minimum=least, size=size)
+
+    def matvec(self, a):
+        return self._sum(a) if self._by_columns else self._times(a)
+
+    def rmatvec(self, v):
+        return self._times(v) if self._by_columns else self._sum(v)
 
     def columns(self, index):
         if isinstance(index, slice):
@@ -37,58 +56,118 @@ class DenseMatrix(StoredMatrix):
             return gather(self._rows, np.where(index < 0, index + self.shape[1], index))
         return self.K[:, index].astype(np.float64, copy=False)
 
+    def submatrix(self, rows, index):
+        return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
+
     def column_statistics(self, weights):
-        P = self.shape[1]
-        means, squares, total = np.zeros(P), np.zeros(P), 0.0
-        for block, K_b in self._blocks():
-            if self._by_columns:
-                means[block], squares[block] = centred_squares(K_b, weights)
-            elif (added := weights[block].sum()) > 0:
-                # Chan, Golub and LeVeque: the union of two samples.
-                means_b, squares_b = centred_squares(K_b, weights[block])
-                share = added / (total + added)
-                squares += squares_b + total * share * np.square(means_b - means)
-                means += share * (means_b - means)
-                total += added
-        return with_norms(means, squares, weights)
+        shift = typical(self.K[typical_rows(weights)])
+        moments = self._column_moments if self._by_columns else self._row_moments
+        return with_norms(*statistics(lambda c: moments(weights, c), shift, weights), weights)
 
     def moments(self, weights):
         L, P = self.shape
-        rows = np.flatnonzero(weights)
-        rows = rows[np.linspace(0, len(rows) - 1, min(len(rows), 256)).astype(np.intp)]
-        sample = np.asarray(self.K[rows], dtype=np.float64)
-        shift = sample.mean(axis=0)
-        weighted = (weights != 1).any()
-        if self._direct and not weighted and _moderate(shift, np.square(sample).mean(axis=0)):
-            Q, means = self.K.T @ self.K, weights @ self.K / L
-            if _moderate(means, Q.diagonal() / L):
-                Q -= L * np.multiply.outer(means, means)
-                return *with_norms(means, Q.diagonal().copy(), weights), Q
-        # One sweep around almost the means; what is left of them is taken out at the end.
-        Q, sums, total = np.zeros((P, P)), np.zeros(P), weights.sum()
-        root = np.sqrt(weights)
-        for block in block_slices(L, 64 * P):  # blocks that stay in the cache
-            K_b = self.K[block] - shift
-            if weighted:
-                K_b *= root[block, None]
-            sums += root[block] @ K_b
-            Q += K_b.T @ K_b
+        sample = self.K[typical_rows(weights)].astype(np.float64)
+        plain = bool((weights == 1).all()) and _moderate(sample.mean(0), np.square(sample).mean(0))
+        shift = np.zeros(P) if plain else typical(sample)
+        sums, Q = self._products(weights, shift, plain)
+        total = weights.sum()
+        if plain and not _moderate(sums / total, Q.diagonal() / total):
+            shift = sums / total
+            sums, Q = self._products(weights, shift, False)
         rest = sums / total
         Q -= total * np.multiply.outer(rest, rest)
         return *with_norms(shift + rest, np.maximum(Q.diagonal(), 0.0), weights), Q
 
-    def submatrix(self, rows, index):
-        return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
-
-    def _blocks(self):
-        """Float64 copies of successive blocks, along the axis in which K lies in memory."""
+    def normal(self, a, f):
         L, P = self.shape
-        if self._by_columns:
-            for block in block_slices(P, 8 * L, minimum=1, size=CONVERTED_BYTES):
-                yield block, np.array(self.K[:, block], dtype=np.float64, order="F")
-        else:
-            for block in block_slices(L, 8 * P, size=CONVERTED_BYTES):
-                yield block, np.array(self.K[block], dtype=np.float64, order="C")
+        v = np.empty(L)
+
+        def part(rows):
+            product = np.zeros(P)
+            for block in _pieces(rows, 8 * P):
+                K_b = np.asarray(self.K[block], dtype=np.float64)
+                v[block] = f(block, K_b @ a)
+                product += K_b.T @ v[block]
+            return product
+
+        return v, reduce(np.add, map_blocks(part, _pieces(slice(0, L), 8 * P, PASS_BYTES)))
+
+    def _products(self, weights, shift, plain):
+        """``w'(K - c)`` and ``(K - c)' diag(w) (K - c)``; `plain` if c is 0 and w is 1."""
+        L, P = self.shape
+
+        def part(rows):
+            sums, Q = np.zeros(P), np.zeros((P, P))
+            for block in _pieces(rows, 8 * P):
+                K_b = np.asarray(self.K[block], dtype=np.float64)
+                root = np.sqrt(weights[block])
+                if not plain:
+                    K_b = (K_b - shift) * root[:, None]
+                sums += root @ K_b
+                Q += K_b.T @ K_b
+            return sums, Q
+
+        parts = map_blocks(part, _pieces(slice(0, L), 8 * P, PASS_BYTES))
+        return [reduce(np.add, values) for values in zip(*parts, strict=True)]
+
+    def _load(self, block):
+        """Lines of doubles or floats."""
+        lines = self._lines[block]
+        return lines if self._direct or self._floats else lines.astype(np.float64, order="C")
+
+    def _times(self, x):
+        """The product of all lines with x."""
+        out = np.empty((len(self._lines), *x.shape[1:]))
+        compiled = self._floats and x.ndim == 1
+        x = np.ascontiguousarray(x)
+
+        def part(block):
+            A = self._load(block)
+            out[block] = lines_times(A, x) if compiled else A.astype(np.float64, copy=False) @ x
+
+        map_blocks(part, self._blocks)
+        return out
+
+    def _sum(self, x):
+        """The sum of all lines with factors x."""
+        compiled = self._floats and x.ndim == 1
+        x = np.ascontiguousarray(x)
+
+        def part(block):
+            A = self._load(block)
+            if compiled:
+                return sum_of_lines(A, x[block])
+            return A.astype(np.float64, copy=False).T @ x[block]
+
+        # Parts of the sum are kept for all threads together if they are small beside K.
+        few = 8 * len(self._blocks) * self._lines.shape[1] <= self.K.nbytes / 8
+        return reduce(np.add, map_blocks(part, self._blocks) if few else map(part, self._blocks))
+
+    def _row_moments(self, weights, shift):
+        def part(rows):
+            return row_moments(np.ascontiguousarray(self._load(rows)), weights[rows], shift)
+
+        parts = map_blocks(part, self._blocks)
+        return [reduce(np.add, values) for values in zip(*parts, strict=True)]
+
+    def _column_moments(self, weights, shift):
+        def part(columns):
+            return column_moments(
+                np.ascontiguousarray(self._load(columns)), weights, shift[columns]
+            )
+
+        parts = map_blocks(part, self._blocks)
+        return [np.concatenate(values) for values in zip(*parts, strict=True)]
+
+
+def _pieces(rows, row_bytes, size=CACHED_BYTES):
+    """Parts of the slice `rows` of about `size` bytes, or as many as allowed."""
+    n = rows.stop - rows.start
+    least = max(-(-n // PARTS), 1) if size > CACHED_BYTES else 16
+    return [
+        slice(rows.start + piece.start, rows.start + piece.stop)
+        for piece in block_slices(n, row_bytes, minimum=least, size=size)
+    ]
 
 
 def _moderate(means, squares):

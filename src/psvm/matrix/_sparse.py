@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from .._core._sparse import power_sums, products
-from ._base import StoredMatrix, with_norms
+from .._core._sparse import power_sums, products, row_products
+from ._base import DataMatrix, with_norms
 from ._block import SparseBlock
 
 BLOCK_ENTRIES = 2**17
@@ -17,7 +17,7 @@ ENTRIES = 4
 """Stored entries that some rows of a column need to say anything about it."""
 
 
-class SparseMatrix(StoredMatrix):
+class SparseMatrix(DataMatrix):
     """A csr or csc matrix or array. It is never made dense, except for blocks of columns.
 
     Float64 entries are used as they are. Others are converted block by block: SciPy would convert
@@ -30,6 +30,28 @@ class SparseMatrix(StoredMatrix):
         self._by_columns = K.format == "csc"
         self._direct = K.dtype == np.float64
         self._density = K.nnz / max(K.shape[0] * K.shape[1], 1)
+
+    def matvec(self, a):
+        if self._direct:
+            return self.K @ a
+        out = np.zeros((self.shape[0], *a.shape[1:]))
+        for block, K_b in self._blocks():
+            if self._by_columns:
+                out += K_b @ a[block]
+            else:
+                out[block] = K_b @ a
+        return out
+
+    def rmatvec(self, v):
+        if self._direct:
+            return self.K.T @ v
+        out = np.zeros((self.shape[1], *v.shape[1:]))
+        for block, K_b in self._blocks():
+            if self._by_columns:
+                out[block] = K_b.T @ v
+            else:
+                out += K_b.T @ v[block]
+        return out
 
     def columns(self, index):
         return self.K[:, index].astype(np.float64, copy=False).toarray(order="F")
@@ -49,16 +71,18 @@ class SparseMatrix(StoredMatrix):
         return super().sample_rows(count)
 
     def moments(self, weights):
-        means, norms, sizes = self.column_statistics(weights)
-        # Taking the means out of the product costs the digits by which they dominate it.
-        if not self._direct or (np.square(norms) < 0.01 * np.square(sizes)).any():
-            return means, norms, sizes, self.centred_gram(means, weights)
-        weighted = self.K
-        if (weights != 1).any():
-            weighted = self.K.multiply(weights[:, None])
-        Q = products(self.K.tocsc(), weighted)
-        Q -= weights.sum() * np.multiply.outer(means, means)
-        return means, norms, sizes, Q
+        if not (self._direct and self.K.has_canonical_format):
+            return super().moments(weights)
+        total = weights.sum()
+        sums, Q = row_products(self.K.tocsr(), weights)
+        means = sums / total
+        squares = Q.diagonal().copy()
+        centred = squares - total * np.square(means)
+        # Taking the means out of the products costs the digits by which they dominate.
+        if (centred < 0.01 * squares).any():
+            return super().moments(weights)
+        Q -= total * np.multiply.outer(means, means)
+        return *with_norms(means, centred, weights), Q
 
     def column_statistics(self, weights):
         if not (self._direct and self.K.has_canonical_format):

@@ -44,10 +44,12 @@ class Standardized:
             else:
                 self.means, self.norms, sizes = matrix.column_statistics(self.weights)
                 self._gram = None
-        if not np.isfinite(sizes).all():
+        wrong = np.flatnonzero(~np.isfinite(sizes))
+        if len(wrong):
             raise ValueError(
-                "K holds NaN, infinity or numbers whose squares exceed double precision. Divide "
-                "the columns by their largest entry."
+                f"K contains NaN, infinity or numbers whose squares exceed double precision in "
+                f"{len(wrong)} columns, first in column {wrong[0]}. Impute or leave out what is "
+                "missing, and divide large columns by their largest entry."
             )
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         if usable is not None:
@@ -81,6 +83,20 @@ class Standardized:
             self.means, weighted.sum(axis=0)
         )
         return (self._inverse * product.T).T
+
+    def evaluate(self, alpha, y):
+        """``r = y - K̃ alpha`` and ``K̃'r``; where K lies by rows, in one pass over it."""
+        scaled = self._inverse * alpha
+        shift = self.means @ scaled
+
+        def weighted_residual(rows, product):
+            root = self._root[rows]
+            return root * (y[rows] - root * (product - shift))
+
+        weighted, product = self.matrix.normal(scaled, weighted_residual)
+        product -= self.means * weighted.sum()
+        r = np.divide(weighted, self._root, out=np.zeros_like(weighted), where=self._root > 0)
+        return r, self._inverse * product
 
     def columns(self, index):
         """``K̃[:, index]`` as a dense array."""

@@ -124,8 +124,6 @@ class Workspace:
 
     def residual(self, y, alpha):
         """``y - K̃_W alpha_W``."""
-        if self.whole:
-            return y - self.K.matvec(np.where(self.member, alpha, 0.0))
         return y - self._columns.matvec(alpha[self.index])
 
     def take_whole(self):
@@ -283,6 +281,9 @@ class _Run:
     def evaluate(self):
         """Residual and gradient of alpha, from scratch."""
         problem, W = self.problem, self.workspace
+        if W.whole:
+            self.r, self.F = problem.evaluate(self.alpha)
+            return
         if self.fixed is None:
             outside = np.where(W.member, 0.0, self.alpha)
             self.fixed = problem.y - problem.K.matvec(outside) if outside.any() else problem.y
