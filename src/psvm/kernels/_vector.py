@@ -12,8 +12,8 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from .._validation import check_number
 from ._base import Kernel
 
-TILE_ROWS, TILE_COLUMNS = 64, 1024
-"""Size of a tile: it stays in the second-level cache, and BLAS runs at full speed."""
+TILE_COLUMNS, TILE_SIZE = 1024, 2**16
+"""Width and size of a tile: it stays in the second-level cache, and BLAS runs at full speed."""
 TILE = 2**20
 """Numbers in a temporary copy of some rows."""
 
@@ -274,9 +274,10 @@ class _SquaredDistances:
         np.multiply(self._shifted, -2.0 * factor, out=right[:, :d])
         right[:, d] = factor
         np.multiply(self.zz, factor, out=right[:, d + 1])
-        left = np.ones((TILE_ROWS, d + 2), dtype=self.dtype)
-        buffer = np.empty(TILE_ROWS * TILE_COLUMNS, dtype=self.dtype)
-        for rows in _slices(self.X.shape[0], TILE_ROWS):
+        height = TILE_SIZE // max(1, min(P, TILE_COLUMNS))
+        left = np.ones((min(height, self.X.shape[0]), d + 2), dtype=self.dtype)
+        buffer = np.empty(TILE_SIZE, dtype=self.dtype)
+        for rows in _slices(self.X.shape[0], height):
             X_b = left[: rows.stop - rows.start, :d]
             if self._origin is None:
                 X_b[:] = self.X[rows]
