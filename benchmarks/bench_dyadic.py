@@ -46,8 +46,6 @@ def tasks():
     for name, key in SETS.items():
         d = load(f"dyadic/{name}")
         M, classes = d[key].astype(float), np.unique(d["y"])
-        if name == "cat_cortex_65":
-            np.fill_diagonal(M, 4)  # as in the papers: stronger than any connection
         for c in classes[: 1 if len(classes) == 2 else None]:
             label = f"{name}: {d['class_names'][c]}" if len(classes) > 2 else name
             yield label, M, key == "D", np.where(d["y"] == c, 1, -1)
