@@ -335,6 +335,14 @@ def test_make_kernel():
         make_kernel("unknown", **options)
 
 
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 7, 64, 65, np.int64(5), 4.0, 0.5])
+def test_powers(degree):
+    """Products and the power function agree; each product adds a rounding error."""
+    X = np.random.default_rng(0).uniform(0.1, 0.9, size=(200, 1))
+    K = Polynomial(1.0, 0.5, degree)(X)
+    assert_allclose(K, (X @ X.T + 0.5) ** float(degree), rtol=70 * EPS)
+
+
 def test_laplacian_is_that_of_scikit_learn():
     X, Z = vectors(30, 0), vectors(20, 10)
     assert_allclose(Laplacian(0.3)(X, Z), laplacian_kernel(X, Z, gamma=0.3), rtol=1e-13)
