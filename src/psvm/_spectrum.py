@@ -52,10 +52,8 @@ class MatrixSpectrum:
     @property
     def positive_semidefinite(self):
         """Whether the matrix could be the Gram matrix of a positive definite kernel."""
-        return (
-            not self._negative.any()
-            and self.asymmetry <= len(self.eigenvalues) * np.finfo(float).eps
-        )
+        symmetric = self.asymmetry <= len(self.eigenvalues) * np.finfo(float).eps
+        return bool(symmetric and not self._negative.any())
 
     def __str__(self):
         return (
