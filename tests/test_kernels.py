@@ -7,8 +7,24 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.metrics.pairwise import laplacian_kernel
 
-from psvm.kernels import RBF, Linear, Plummer, Polynomial, Sine, make_kernel
+from psvm.kernels import (
+    RBF,
+    Constant,
+    Kernel,
+    Laplacian,
+    Linear,
+    Normalized,
+    Plummer,
+    Polynomial,
+    Product,
+    Sine,
+    Sum,
+    make_kernel,
+    normalized,
+)
 
 EPS = np.finfo(float).eps
 CLOSE = 1e-7
@@ -17,6 +33,10 @@ CLOSE = 1e-7
 
 def dot(x, z):
     return fsum(a * b for a, b in zip(x, z, strict=True))
+
+
+def manhattan(x, z):
+    return fsum(abs(a - b) for a, b in zip(x, z, strict=True))
 
 
 def distance(x, z):
@@ -28,11 +48,12 @@ KERNELS = {
     "poly": (Polynomial(gamma=0.3, coef0=1.5, degree=3), lambda x, z: (0.3 * dot(x, z) + 1.5) ** 3),
     "poly of degree 2": (Polynomial(gamma=2.0, degree=2), lambda x, z: (2.0 * dot(x, z)) ** 2),
     "rbf": (RBF(gamma=0.7), lambda x, z: exp(-0.7 * distance(x, z) ** 2)),
+    "laplacian": (Laplacian(gamma=0.4), lambda x, z: exp(-0.4 * manhattan(x, z))),
     "plummer": (Plummer(rho=0.2, zeta=1.5), lambda x, z: (distance(x, z) + 0.2) ** -1.5),
     "plummer of order 1": (Plummer(rho=0.5), lambda x, z: 1 / (distance(x, z) + 0.5)),
     "sine": (Sine(theta=2.5), lambda x, z: sin(2.5 * distance(x, z))),
 }
-TRANSLATION_INVARIANT = ["rbf", "plummer", "sine"]
+TRANSLATION_INVARIANT = ["rbf", "laplacian", "plummer", "sine"]
 
 STORAGES = {
     "C": np.ascontiguousarray,
@@ -81,13 +102,13 @@ def distances_squared(X, Z):
     return ((X[:, None] - Z[None]) ** 2).sum(axis=2)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.uint8, bool])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, bool])
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_other_types_are_computed_in_double_precision(name, sparse, dtype):
     """127^2 does not fit into eight bits, nor a difference of unsigned numbers."""
     kernel = KERNELS[name][0]
-    X = np.random.default_rng(0).integers(0, 128, size=(12, 3)) / (1 if dtype != np.float32 else 7)
+    X = np.random.default_rng(0).integers(0, 128, size=(12, 3))
     X, Z = X.astype(dtype), X[:5][::-1].astype(dtype)
     expected = kernel(X.astype(np.float64), Z.astype(np.float64))
     K = kernel(sp.csr_array(X), sp.csr_array(Z)) if sparse else kernel(X, Z)
@@ -95,6 +116,41 @@ def test_other_types_are_computed_in_double_precision(name, sparse, dtype):
     # The same numbers, so the same sums up to their order: |x|^2 < 3 * 127^2.
     scale = {"linear": 1.0, "poly": np.abs(expected).max(), "poly of degree 2": 4 * 2 * 3 * 127**2}
     assert_allclose(K, expected, rtol=1e-13, atol=1e-14 * 3 * 127**2 * scale.get(name, 3.0))
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_single_precision_stays_single_precision(name, sparse):
+    """Only where both arguments are; the same numbers as in double precision up to rounding."""
+    kernel = KERNELS[name][0]
+    X, Z = vectors(1100, 0).astype(np.float32), vectors(40, 10).astype(np.float32)
+    Z[:5] = X[:5]
+    make = sp.csr_array if sparse else np.asarray
+    K, mixed = kernel(make(X), make(Z)), kernel(make(X), Z.astype(np.float64))
+    assert K.dtype == np.float32 and mixed.dtype == np.float64
+    expected = kernel(X.astype(np.float64), Z.astype(np.float64))
+    norms = (X**2).sum(axis=1).max() + (Z**2).sum(axis=1).max()
+    # (d + 3) roundings of the norms; slopes: of poly with respect to the product 3 * 0.3 * 16^2,
+    # of plummer and sine at distances beyond a thousandth 1000.
+    slope = {"poly": 3 * 0.3 * 12**2, "poly of degree 2": 4 * 2 * 32}.get(name, 1000.0)
+    tolerance = 7 * np.finfo(np.float32).eps * norms
+    assert_allclose(K, expected, rtol=1e-4, atol=tolerance * slope)
+    assert np.abs(K[:5, :5].diagonal() - expected[:5, :5].diagonal()).max() <= tolerance * slope
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_distances_in_single_precision(offset):
+    """Close pairs are computed from differences, so that equal vectors have distance zero."""
+    X = (np.random.default_rng(0).normal(size=(300, 3)) + offset).astype(np.float32)
+    Z = X[::3] + np.float32(1e-3)
+    exact = np.array([[distance(x, z) for z in Z.tolist()] for x in X.tolist()])
+    D = Plummer(rho=0.0, zeta=-1.0)(X, Z)
+    assert D.dtype == np.float32
+    # 6.7 sqrt(eps) is the share of the squared norms below which differences are taken, so the
+    # square is off by (d + 3) eps relative to that; the root halves it.
+    eps = np.finfo(np.float32).eps
+    assert_allclose(D, exact, rtol=6 * eps / (6.7 * np.sqrt(eps)))
+    assert_array_equal(Sine()(X).diagonal(), 0.0)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -277,3 +333,170 @@ def test_make_kernel():
         assert_allclose(K, by_hand(function, X, Z), rtol=1e-11, atol=1e-13)
     with pytest.raises(KeyError):
         make_kernel("unknown", **options)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 7, 64, 65, np.int64(5), 4.0, 0.5])
+def test_powers(degree):
+    """Products and the power function agree; each product adds a rounding error."""
+    X = np.random.default_rng(0).uniform(0.1, 0.9, size=(200, 1))
+    K = Polynomial(1.0, 0.5, degree)(X)
+    assert_allclose(K, (X @ X.T + 0.5) ** float(degree), rtol=70 * EPS)
+
+
+def test_laplacian_is_that_of_scikit_learn():
+    X, Z = vectors(30, 0), vectors(20, 10)
+    assert_allclose(Laplacian(0.3)(X, Z), laplacian_kernel(X, Z, gamma=0.3), rtol=1e-13)
+
+
+# ---------------------------------------------------------------- kernels as objects
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_one_argument_stands_for_both(name):
+    kernel, X = KERNELS[name][0], vectors(12, 0)
+    assert_array_equal(kernel(X), kernel(X, X))
+    assert_array_equal(kernel(X.tolist()), kernel(X))
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_diagonal(name):
+    """Also beyond the blocks in which the diagonal of an unknown kernel is found."""
+    kernel, function = KERNELS[name]
+    X = vectors(150, 0)
+    expected = [function(x, x) for x in X.tolist()]
+    assert_allclose(kernel.diagonal(X), expected, rtol=1e-13)
+    assert_allclose(Kernel.diagonal(kernel, X), expected, rtol=1e-12, atol=1e-13)
+    assert Kernel.diagonal(kernel, X[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_parameters_are_those_of_a_scikit_learn_estimator(name):
+    kernel = KERNELS[name][0]
+    copy = clone(kernel)
+    assert copy is not kernel and copy == kernel and repr(copy) == repr(kernel)
+    assert eval(repr(kernel)) == kernel
+    for key, value in kernel.get_params().items():
+        copy.set_params(**{key: value + 1})
+        assert copy != kernel
+    assert kernel != 3 and Linear() != RBF()
+
+
+def test_nested_parameters():
+    kernel = normalized(0.5 * RBF(gamma=2.0) + Linear())
+    parameters = kernel.get_params()
+    assert parameters["kernel__k1__k2__gamma"] == 2.0 and parameters["kernel__k1__k1__value"] == 0.5
+    copy = clone(kernel).set_params(kernel__k1__k2__gamma=3.0)
+    assert kernel.kernel.k1.k2 == RBF(2.0) and copy.kernel.k1.k2 == RBF(3.0)
+    assert eval(repr(kernel)) == kernel
+
+
+COMBINED = {
+    "sum": (RBF(0.7) + Linear(), lambda x, z: exp(-0.7 * distance(x, z) ** 2) + dot(x, z)),
+    "product": (RBF(0.7) * Linear(), lambda x, z: exp(-0.7 * distance(x, z) ** 2) * dot(x, z)),
+    "scaled": (2.5 * Sine(1.0), lambda x, z: 2.5 * sin(distance(x, z))),
+    "scaled from the right": (Sine(1.0) * 2, lambda x, z: 2 * sin(distance(x, z))),
+    "shifted": (1.0 + Linear(), lambda x, z: 1.0 + dot(x, z)),
+    "shifted from the right": (Linear() + np.float64(3), lambda x, z: 3.0 + dot(x, z)),
+    "normalized": (
+        normalized(Polynomial(0.3, 1.5, 2)),
+        lambda x, z: (
+            (0.3 * dot(x, z) + 1.5) ** 2 / ((0.3 * dot(x, x) + 1.5) * (0.3 * dot(z, z) + 1.5))
+        ),
+    ),
+    "normalized sum": (
+        normalized(Linear() + RBF(1.0)),
+        lambda x, z: (
+            (dot(x, z) + exp(-(distance(x, z) ** 2))) / sqrt((dot(x, x) + 1) * (dot(z, z) + 1))
+        ),
+    ),
+    "sum of normalized": (
+        normalized(Linear() * Linear()) + normalized(normalized(RBF(0.7))),
+        lambda x, z: dot(x, z) ** 2 / (dot(x, x) * dot(z, z)) + exp(-0.7 * distance(x, z) ** 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COMBINED)
+def test_combinations(name):
+    kernel, function = COMBINED[name]
+    X, Z = vectors(17, 0), vectors(9, 10)
+    assert (X != 0).any(axis=1).all() and (Z != 0).any(axis=1).all()
+    expected = by_hand(function, X, Z)
+    for make_x, make_z in product(STORAGES.values(), STORAGES.values()):
+        K = kernel(make_x(X), make_z(Z))
+        assert_allclose(K, expected, rtol=1e-12, atol=rounding(X, Z))
+    assert_allclose(kernel.diagonal(kernel.prepare(X)), kernel(X).diagonal(), rtol=1e-12)
+    # parts of prepared objects are prepared parts
+    prepared, index = kernel.prepare(X), np.array([3, 1, 8])
+    assert_allclose(kernel.evaluate(prepared[index], prepared[2:4]), kernel(X[index], X[2:4]))
+    assert prepared.shape[0] == 17
+
+
+def test_normalized_needs_positive_squares():
+    X = np.array([[1.0, 2.0], [0.0, 0.0]])
+    assert_allclose(normalized(Linear())(X), [[1.0, 0.0], [0.0, 0.0]], atol=EPS)
+    with pytest.raises(ValueError, match=r"k\(x, x\) is 0 for object 0"):
+        normalized(Sine())(X)
+    with pytest.raises(ValueError, match=r"k\(x, x\) is -5 for object 1"):
+        normalized(Linear() + (-5.0))(X * 10)
+
+
+def test_flags_of_combinations():
+    good, bad = RBF(), Sine()
+    for kernel in (good + good, good * good, normalized(good), 2.0 * good, 1.0 + good):
+        assert kernel.positive_definite and kernel.takes_vectors
+    for kernel in (good + bad, bad * good, normalized(bad), -1.0 * good, Polynomial(degree=1.5)):
+        assert not kernel.positive_definite
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Laplacian(0.5),
+        Plummer(0.3, 2.0),
+        Plummer(1.0, 0.5),
+        RBF(0.5) * Linear() + 0.1 * Laplacian(),
+        normalized(Polynomial(0.5, 1.0, 3)),
+        Constant(2.0),
+    ],
+)
+def test_positive_definite_is_what_it_says(kernel):
+    assert kernel.positive_definite
+    values = eigenvalues(kernel)
+    assert values[0] >= -60 * EPS * values[-1]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "culprit"),
+    [
+        (RBF(0.0), "gamma"),
+        (RBF("wide"), "gamma"),
+        (Laplacian(-1.0), "gamma"),
+        (Polynomial(degree=-1), "degree"),
+        (Polynomial(coef0=np.nan), "coef0"),
+        (Plummer(rho=0.0), "rho"),
+        (Plummer(zeta=np.inf), "zeta"),
+        (Sine(theta=None), "theta"),
+        (Constant(np.inf), "value"),
+        (RBF(0.0) + Linear(), "gamma"),
+        (normalized(RBF(0.0)), "gamma"),
+        (Sum(RBF(), 3), "kernel objects"),
+        (Product("rbf", RBF()), "kernel objects"),
+        (Normalized("rbf"), "kernel object"),
+    ],
+)
+def test_bad_parameters(kernel, culprit):
+    with pytest.raises(ValueError, match=culprit):
+        kernel([[1.0, 2.0]])
+
+
+def test_bad_objects():
+    with pytest.raises(ValueError, match="X has 2 features, but Z has 1"):
+        RBF()([[1.0, 2.0]], [[1.0]])
+    with pytest.raises(ValueError, match="Z contains NaN"):
+        RBF()([[1.0]], [[np.nan]])
+    with pytest.raises(ValueError, match="2D array"):
+        RBF()([1.0])
+    for combine in (lambda: RBF() + "rbf", lambda: RBF() * [1], lambda: "rbf" + RBF()):
+        with pytest.raises(TypeError):
+            combine()

@@ -3,8 +3,19 @@
 from importlib.metadata import version
 
 from ._solve import solve
+from ._spectrum import MatrixSpectrum, matrix_spectrum
 from .estimators import PSVC, PSVR
 from .solvers import SMO, Solution, Status, WorkingSet
 
-__all__ = ["PSVC", "PSVR", "SMO", "Solution", "Status", "WorkingSet", "solve"]
+__all__ = [
+    "PSVC",
+    "PSVR",
+    "SMO",
+    "MatrixSpectrum",
+    "Solution",
+    "Status",
+    "WorkingSet",
+    "matrix_spectrum",
+    "solve",
+]
 __version__ = version("psvm")

@@ -7,15 +7,16 @@ PARAMETERS = """C : float, default=inf
         support objects. "auto" chooses it by five-fold cross-validation of the squared error
         along a path; the folds depend on the content of the rows only, and equal rows share a
         fold. "aicc" minimises the corrected Akaike criterion along one path, which costs a fifth.
-    kernel : {"rbf", "linear", "poly", "plummer", "sine", "precomputed", "dyadic"} or callable, \
-default="rbf"
-        The kernel of vectors, or a callable ``kernel(X, Z)`` that returns the matrix of all
+    kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed", "dyadic"}, \
+Kernel or callable, default="rbf"
+        The kernel of vectors, an object of `psvm.kernels` with parameters of its own (also a
+        kernel of sequences), or a callable ``kernel(X, Z)`` that returns the matrix of all
         values. "precomputed": X is a square matrix of relations among the training objects,
         symmetric or not, definite or not; `predict` takes test x training objects. "dyadic": X
         is any matrix, its columns are fixed descriptive objects.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf" and "poly". "scale" is ``1 / (n_features * X.var())``, "auto" is
-        ``1 / n_features``.
+        Coefficient of "rbf", "laplacian" and "poly". "scale" is
+        ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``.
     degree : float, default=3
         Degree of "poly".
     coef0 : float, default=0.0
@@ -24,8 +25,18 @@ default="rbf"
         Frequency of "sine", ``sin(theta ||x - z||)``.
     rho, zeta : float, default=1.0
         Offset and exponent of "plummer", ``(||x - z|| + rho)^(-zeta)``.
-    row_objects : array-like of shape (P, n_features), default=None
-        The descriptive vectors z_j. None means the (distinct) training vectors.
+    row_objects : array-like of shape (P, n_features), int, {"kmeans", "random", "pca"} or object \
+with fit, default=None
+        The descriptive vectors z_j. None means the (distinct) training vectors. "kmeans": centres
+        of clusters of the training vectors; a number is short for that many centres. "random":
+        some of the training vectors, drawn in proportion to their weight. "pca": the leading
+        principal directions, for the linear kernel. An object with ``fit(X)`` is cloned and
+        fitted, and its `cluster_centers_`, `means_` or `components_` describe.
+    n_row_objects : int, default=100
+        How many for "kmeans", "random" and "pca"; fewer if there are not so many distinct
+        training vectors (for "pca", features).
+    random_state : int, RandomState instance or None, default=None
+        Random numbers for the choice of descriptive vectors.
     tol : float, default=1e-4
         Largest KKT violation relative to epsilon (to the largest ``|K̃'y|`` if epsilon is 0).
     max_iter : int, default=None

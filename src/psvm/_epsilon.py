@@ -1,6 +1,7 @@
 """The choice of epsilon along a path of warm-started solutions."""
 
 import hashlib
+import pickle
 import time
 import warnings
 
@@ -162,8 +163,12 @@ def row_digests(X, *, unordered=False):
     """Digest of the content of each row, the same for dense and sparse storage.
 
     With `unordered` a row counts as the set of its values, for pairwise matrices, whose columns
-    are permuted and repeated together with the rows.
+    are permuted and repeated together with the rows. Objects that are not vectors count as their
+    letters or as what they are pickled to.
     """
+    if X.ndim == 1:
+        contents = (x.encode() if isinstance(x, str) else pickle.dumps(x) for x in X.tolist())
+        return [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     if not sp.issparse(X):
         rows = (np.asarray(X[i], dtype=np.float64) for i in range(X.shape[0]))
         return [_digest(index := np.flatnonzero(row), row[index], unordered) for row in rows]

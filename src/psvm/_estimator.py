@@ -2,23 +2,38 @@
 
 import time
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._epsilon import choose_epsilon, row_digests
+from ._row_objects import check_row_objects, find_row_objects
 from ._solve import make_solver, warn_if_not_optimal
 from ._validation import check_choice, check_number
-from .kernels import make_kernel
-from .matrix import BLOCK_BYTES, KernelMatrix, Standardized, as_matrix, block_slices
+from .kernels import Kernel, make_kernel
+from .matrix import BLOCK_BYTES, DataMatrix, KernelMatrix, Standardized, as_matrix, block_slices
 from .problem import Problem
 
 MEASURED = ("precomputed", "dyadic")
 """Kernels with which X is the matrix itself."""
-VECTORIAL = ("rbf", "linear", "poly", "plummer", "sine")
+VECTORIAL = ("rbf", "linear", "poly", "laplacian", "plummer", "sine")
+
+
+class Description(NamedTuple):
+    """How the objects are described."""
+
+    matrix: DataMatrix
+    """K."""
+    usable: np.ndarray
+    """Which of its columns take part."""
+    objects: Any = None
+    """The descriptive objects; None if only their places are known."""
+    kernel: Any = None
+    """The kernel, if K is not measured."""
 
 
 class BasePSVM(BaseEstimator):
@@ -37,6 +52,8 @@ class BasePSVM(BaseEstimator):
         rho=1.0,
         zeta=1.0,
         row_objects=None,
+        n_row_objects=100,
+        random_state=None,
         tol=1e-4,
         max_iter=None,
         max_time=None,
@@ -55,6 +72,8 @@ class BasePSVM(BaseEstimator):
         self.rho = rho
         self.zeta = zeta
         self.row_objects = row_objects
+        self.n_row_objects = n_row_objects
+        self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
@@ -67,11 +86,18 @@ class BasePSVM(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._kernel_name == "precomputed"
+        if not self._takes_vectors:
+            tags.input_tags.two_d_array, tags.input_tags.string = False, True
         return tags
 
     @property
     def _kernel_name(self):
         return "callable" if callable(self.kernel) else self.kernel
+
+    @property
+    def _takes_vectors(self):
+        """Whether X is a matrix; kernels of other objects check these themselves."""
+        return not isinstance(self.kernel, Kernel) or bool(self.kernel.takes_vectors)
 
     @property
     def _own_columns(self):
@@ -97,30 +123,46 @@ class BasePSVM(BaseEstimator):
             check_number(name, getattr(self, name), least=0)
         for name in ("rho", "zeta"):
             check_number(name, getattr(self, name), above=0)
+        if isinstance(self.kernel, Kernel):
+            self.kernel.check_parameters()
         if self.row_objects is not None and self._kernel_name in MEASURED:
             raise ValueError(
                 f"row_objects must be None with kernel={self.kernel!r}: the columns of X are the "
                 "descriptive objects already."
             )
+        check_row_objects(self.row_objects, self.n_row_objects, self.kernel)
         return make_solver(
             self.solver, tol=self.tol, max_iter=self.max_iter, max_time=self.max_time
         )
 
     def _validate(self, X, y="no_validation", **options):
         """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
+        if not self._takes_vectors:
+            return self._validate_objects(X, y, **options)
         if self._kernel_name in MEASURED:
             storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
         else:
             storage = {"accept_sparse": "csr", "dtype": np.float64}
         return validate_data(self, X, y, **storage, **options)
 
+    def _validate_objects(self, X, y, reset=True, **options):
+        """Objects as their kernel wants them; the target as for vectors."""
+        X = self.kernel.check_objects(X)
+        if isinstance(y, str) and y == "no_validation":
+            return X
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
+        _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
+        return X, y
+
     def _fit(self, X, y, weights, solver):
         """Fit to validated data with a numeric target and an array of weights."""
         began = time.perf_counter()
         digests = None
-        if isinstance(self.epsilon, str) or self._kernel_name not in MEASURED:
+        if isinstance(self.epsilon, str) or self._describes_itself:
             digests = row_digests(X, unordered=self._kernel_name == "precomputed")
-        matrix, usable = self._make_matrix(X, weights, digests)
+        description = self._describe(X, weights, digests)
+        matrix, usable = description.matrix, description.usable
         start = self._make_start(matrix.shape[1])
         epsilon = self.epsilon
         if isinstance(self.epsilon, str):
@@ -141,40 +183,60 @@ class BasePSVM(BaseEstimator):
         K = Standardized(matrix, weights, usable)
         problem = Problem.create(K, y, self.C, epsilon)
         solution = solver.minimise(problem, start=start)
-        self._keep(problem, solution)
+        self._keep(problem, solution, description)
         if self.verbose:
             print(f"[{type(self).__name__}] epsilon={self.epsilon_:.6g} {solution}")
         warn_if_not_optimal(solution)
         return self
 
-    def _make_matrix(self, X, weights, digests):
-        """The data matrix and which of its columns take part.
+    @property
+    def _describes_itself(self):
+        """Whether the distinct training objects are the descriptive ones."""
+        return self._kernel_name not in MEASURED and self.row_objects is None
+
+    def _describe(self, X, weights, digests):
+        """The data matrix, which of its columns take part, and what they stand for.
 
         Where the training objects are the descriptive ones, an object without weight does not
-        describe, and equal vectors describe once: weight 2 must equal the row twice, also when C
+        describe, and equal ones describe once: weight 2 must equal the row twice, also when C
         is finite.
         """
         name = self._kernel_name
         if name == "dyadic":
-            return as_matrix(X), np.ones(X.shape[1], dtype=bool)
+            return Description(as_matrix(X), np.ones(X.shape[1], dtype=bool))
         if name == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise ValueError(
                     f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
                     f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
                 )
-            return as_matrix(X), weights > 0
-        Z = X
-        if self.row_objects is not None:
-            Z = self._check_row_objects(X.shape[1])
-            usable = np.ones(Z.shape[0], dtype=bool)
-        else:
+            return Description(as_matrix(X), weights > 0)
+        kernel = self._make_kernel(X, weights)
+        prepared = _prepare(kernel, X)
+        if self._describes_itself:
             first = {d: j for j, d in reversed(list(enumerate(digests))) if weights[j] > 0}
             usable = np.zeros(X.shape[0], dtype=bool)
             usable[list(first.values())] = True
-        return KernelMatrix(self._make_kernel(X, weights), X, Z, self.cache_size), usable
+            return self._kernel_description(kernel, prepared, prepared, usable, X)
+        Z = find_row_objects(
+            self.row_objects,
+            X,
+            weights,
+            count=self.n_row_objects,
+            kernel=kernel,
+            names=getattr(self, "feature_names_in_", None),
+            random_state=self.random_state,
+        )
+        usable = np.ones(Z.shape[0], dtype=bool)
+        return self._kernel_description(kernel, prepared, _prepare(kernel, Z), usable, Z)
+
+    def _kernel_description(self, kernel, X, Z, usable, objects):
+        matrix = KernelMatrix(_function(kernel), X, Z, self.cache_size)
+        return Description(matrix, usable, objects, kernel)
 
     def _make_kernel(self, X, weights):
+        if isinstance(self.kernel, Kernel):
+            return clone(self.kernel)  # that of the user may change its parameters
         if callable(self.kernel):
             return self.kernel
         gamma = self.gamma
@@ -193,16 +255,6 @@ class BasePSVM(BaseEstimator):
             zeta=self.zeta,
         )
 
-    def _check_row_objects(self, n_features):
-        Z = check_array(
-            self.row_objects, accept_sparse="csr", dtype=np.float64, input_name="row_objects"
-        )
-        if Z.shape[1] != n_features:
-            raise ValueError(
-                f"row_objects has {Z.shape[1]} features, but X has {n_features}; they must agree."
-            )
-        return Z
-
     def _make_start(self, P):
         if not (self.warm_start and hasattr(self, "alpha_")):
             return None
@@ -213,7 +265,7 @@ class BasePSVM(BaseEstimator):
             )
         return self.alpha_
 
-    def _keep(self, problem, solution):
+    def _keep(self, problem, solution, description):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
 
         Of the descriptive objects only the support is kept.
@@ -231,8 +283,9 @@ class BasePSVM(BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.solution_ = solution
         if self._kernel_name not in MEASURED:
-            self._kernel = problem.K.matrix.kernel
-            self.support_objects_ = problem.K.matrix.Z[support]
+            self._kernel = description.kernel
+            self._prepared_support = description.matrix.Z[support]
+            self.support_objects_ = description.objects[support]
         elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
             self.support_objects_ = self.feature_names_in_[support]
         else:
@@ -254,9 +307,19 @@ class BasePSVM(BaseEstimator):
             K = X[:, support]
             K = K.toarray() if sp.issparse(K) else K
         else:
-            K = self._kernel(X, self.support_objects_)
+            K = _function(self._kernel)(_prepare(self._kernel, X), self._prepared_support)
         K = (K - self.column_means_[support]) / self.column_norms_[support]
         return K @ self.alpha_[support] + self.intercept_
+
+
+def _prepare(kernel, X):
+    """Objects as the kernel's function reads them."""
+    return kernel.prepare(X) if isinstance(kernel, Kernel) else X
+
+
+def _function(kernel):
+    """The function that gives the values of prepared objects."""
+    return kernel.evaluate if isinstance(kernel, Kernel) else kernel
 
 
 def _weighted_variance(X, weights):

@@ -1,0 +1,147 @@
+"""Pairwise data: PSVC on the matrix as it was measured, SVC on what it has to be made into.
+
+Ten-fold cross-validation of binary tasks (one class against the rest), the same stratified folds
+for all. The hyper-parameter of every method (epsilon for PSVC, C for SVC) is chosen by the same
+five inner folds among eight values. A training fold is a submatrix: neither rows nor columns of
+test objects are used.
+
+PSVC takes similarities and dissimilarities as they are; or, "centred", dissimilarities D as
+``-1/2 J D^2 J`` (J centres with the training objects), which is indefinite unless D is Euclidean.
+SVC needs a positive semidefinite kernel: the same matrix with its negative eigenvalues clipped,
+flipped or shifted. This is inductive: test rows undergo the linear map that clips or flips
+the training matrix; a shift does not change them. "rows" is a linear SVC whose features are
+the standardised rows of the matrix.
+"""
+
+import time
+import warnings
+from functools import partial
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from threadpoolctl import threadpool_limits
+
+from datasets import data_dir, load
+from psvm import PSVC
+from report import environment, markdown_table, write_section
+
+SETS = {
+    "cat_cortex_65": "K",
+    "protein_213": "D",
+    "aural_sonar": "K",
+    "balls3d": "D",
+    "newsgroups": "D",
+}
+EPSILONS = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6]
+"""In units of ``sqrt(L)``, the largest value that K̃'y can have."""
+CS = [0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5]
+"""For similarities with a root mean square of 1."""
+
+
+def tasks():
+    """Name, matrix, whether it holds dissimilarities, and -1/+1 labels."""
+    for name, key in SETS.items():
+        d = load(f"dyadic/{name}")
+        M, classes = d[key].astype(float), np.unique(d["y"])
+        for c in classes[: 1 if len(classes) == 2 else None]:
+            label = f"{name}: {d['class_names'][c]}" if len(classes) > 2 else name
+            yield label, M, key == "D", np.where(d["y"] == c, 1, -1)
+
+
+def as_it_is(M, dissimilar, fit, new):
+    return M[np.ix_(fit, fit)], M[np.ix_(new, fit)]
+
+
+def rows_as_features(M, dissimilar, fit, new):
+    A, B = as_it_is(M, dissimilar, fit, new)
+    scaler = StandardScaler().fit(A)
+    return scaler.transform(A) / np.sqrt(len(fit)), scaler.transform(B) / np.sqrt(len(fit))
+
+
+def similarities(M, dissimilar, fit, new):
+    """Similarities of training objects and of new with training objects."""
+    A, B = as_it_is(M, dissimilar, fit, new)
+    if dissimilar:
+        A, B = A**2, B**2
+        mean = A.mean(axis=0)
+        B = -0.5 * (B - B.mean(axis=1, keepdims=True) - mean + mean.mean())
+        A = -0.5 * (A - A.mean(axis=1, keepdims=True) - mean + mean.mean())
+    scale = np.sqrt(np.mean(A**2))
+    return (A + A.T) / 2 / scale, B / scale
+
+
+def repaired(how, M, dissimilar, fit, new):
+    A, B = similarities(M, dissimilar, fit, new)
+    values, U = eigh(A)
+    if how == "shift":
+        return A + max(0.0, -values[0]) * np.eye(len(A)), B
+    P = U * (values > 0 if how == "clip" else np.sign(values)) @ U.T
+    return P @ A, B @ P
+
+
+def psvm_grid(n):
+    return [PSVC(kernel="precomputed", epsilon=e * np.sqrt(n)) for e in EPSILONS]
+
+
+def svm_grid(kernel, n):
+    return [SVC(kernel=kernel, C=C, max_iter=1_000_000) for C in CS]
+
+
+METHODS = {
+    "PSVC, as it is": (as_it_is, psvm_grid),
+    "PSVC, centred": (similarities, psvm_grid),
+    **{
+        f"SVC, {how}": (partial(repaired, how), partial(svm_grid, "precomputed"))
+        for how in ("clip", "flip", "shift")
+    },
+    "SVC, rows": (rows_as_features, partial(svm_grid, "linear")),
+}
+
+
+def grid_errors(method, M, dissimilar, y, fit, new):
+    prepare, grid = method
+    A, B = prepare(M, dissimilar, fit, new)
+    return [np.mean(m.fit(A, y[fit]).predict(B) != y[new]) for m in grid(len(fit))]
+
+
+def tuned(method, M, dissimilar, y, fit, new):
+    """Wrong predictions of new objects and support objects of the model chosen on the others."""
+    inner = StratifiedKFold(5, shuffle=True, random_state=1).split(fit, y[fit])
+    errors = [grid_errors(method, M, dissimilar, y, fit[a], fit[b]) for a, b in inner]
+    prepare, grid = method
+    A, B = prepare(M, dissimilar, fit, new)
+    model = grid(len(fit))[int(np.argmin(np.mean(errors, axis=0)))].fit(A, y[fit])
+    return np.sum(model.predict(B) != y[new]), len(model.support_)
+
+
+def run():
+    rows, sums = [], {name: [] for name in METHODS}
+    for label, M, dissimilar, y in tasks():
+        folds = list(StratifiedKFold(10, shuffle=True, random_state=0).split(M, y))
+        row = [label]
+        for name, method in METHODS.items():
+            wrong, support = zip(
+                *(tuned(method, M, dissimilar, y, a, b) for a, b in folds), strict=True
+            )
+            sums[name].append((100 * sum(wrong) / len(y), np.mean(support)))
+            row.append("{:.1f} ({:.0f})".format(*sums[name][-1]))
+        rows.append(row)
+        print(*row, sep="\t", flush=True)
+    rows.append(["mean", *("{:.1f} ({:.0f})".format(*np.mean(s, axis=0)) for s in sums.values())])
+    print(*rows[-1], sep="\t", flush=True)
+    return markdown_table(["task", *METHODS], rows)
+
+
+if __name__ == "__main__":
+    if data_dir() is None:
+        raise SystemExit("skipped: no benchmark data; set PSVM_DATA to its folder")
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    began = time.process_time()
+    with threadpool_limits(1):
+        table = run()
+    took = f"The command took {time.process_time() - began:.0f} s of processor time."
+    write_section("dyadic", f"{environment()} {took}\n\n{table}")

@@ -1,0 +1,180 @@
+"""Descriptive vectors other than the training vectors: the complex features of `000` 2.4.3."""
+
+import numbers
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, svds
+from sklearn.base import clone
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
+
+from ._epsilon import row_digests
+from ._validation import check_choice, check_positive_integer
+from .kernels import Kernel, Linear
+
+RULES = ("kmeans", "random", "pca")
+FITTED = ("cluster_centers_", "means_", "components_")
+"""Where a fitted object may have vectors that describe."""
+LARGE = 20_000
+"""From so many rows on, centres are found from small batches of them."""
+
+
+def check_row_objects(rule, count, kernel):
+    """Check the parameters `row_objects` and `n_row_objects` before there is any data."""
+    check_positive_integer("n_row_objects", count)
+    if isinstance(rule, str):
+        check_choice("row_objects", rule, RULES)
+    elif _is_count(rule):
+        check_positive_integer("row_objects", rule)
+    if _is_rule(rule) and rule != "random" and not getattr(kernel, "takes_vectors", True):
+        raise ValueError(
+            f"row_objects={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "
+            "give the descriptive objects themselves."
+        )
+    if isinstance(rule, str) and rule == "pca" and not _is_linear(kernel):
+        raise ValueError(
+            "row_objects='pca' are directions, not points: they need kernel='linear', got "
+            f"{kernel!r}."
+        )
+
+
+def find_row_objects(rule, X, weights, *, count, kernel, names, random_state):
+    """The descriptive objects that the parameter `row_objects` means.
+
+    Parameters
+    ----------
+    rule : objects, int, {"kmeans", "random", "pca"} or object with fit
+    X : checked objects
+    weights : ndarray of shape (L,)
+    count : int
+        How many of them, if `rule` leaves it open.
+    kernel : Kernel or callable
+        It checks objects that are given.
+    names : ndarray of str or None
+        Names of the features of X.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    Objects of the same kind as X.
+    """
+    if not _is_rule(rule):
+        return _check_given(rule, X, kernel, names)
+    rows = np.flatnonzero(weights > 0)
+    if len(rows) < X.shape[0]:
+        X, weights = X[rows], weights[rows]
+    rng = check_random_state(random_state)
+    if hasattr(rule, "fit"):
+        return _fitted_vectors(clone(rule), X, weights)
+    if _is_count(rule):
+        rule, count = "kmeans", rule
+    return {"kmeans": _centres, "random": _sample, "pca": _directions}[rule](X, weights, count, rng)
+
+
+def _is_count(rule):
+    return isinstance(rule, numbers.Number | np.bool_)
+
+
+def _is_rule(rule):
+    return isinstance(rule, str) or _is_count(rule) or hasattr(rule, "fit")
+
+
+def _is_linear(kernel):
+    return isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear")
+
+
+def _check_given(Z, X, kernel, names):
+    """Objects that the user gives."""
+    checker = kernel if isinstance(kernel, Kernel) else Linear()
+    columns = getattr(Z, "columns", None)
+    if names is not None and columns is not None and list(columns) != list(names):
+        raise ValueError(
+            "The columns of row_objects and of X have different names or orders: "
+            f"{list(columns)[:5]} and {list(names)[:5]}."
+        )
+    Z = checker.check_objects(Z, "row_objects")
+    if Z.shape[0] == 0:
+        raise ValueError("row_objects is empty; at least one object must describe.")
+    if Z.ndim == 2:
+        if Z.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"row_objects has {Z.shape[1]} features, but X has {X.shape[1]}; they must agree."
+            )
+        Z = Z.astype(X.dtype, copy=False)
+    return Z
+
+
+def _sample(X, weights, count, rng):
+    """Distinct objects, drawn in proportion to the weight of all their copies."""
+    first, total = {}, {}
+    for i, digest in enumerate(row_digests(X)):
+        first.setdefault(digest, i)
+        total[digest] = total.get(digest, 0.0) + weights[i]
+    index, share = np.array(list(first.values())), np.array(list(total.values()))
+    if len(index) > count:
+        index = rng.choice(index, size=count, replace=False, p=share / share.sum())
+    return X[np.sort(index)]
+
+
+def _centres(X, weights, count, rng):
+    """Centres of clusters."""
+    distinct = _at_most_distinct(X, count)
+    if distinct <= count:
+        return _sample(X, weights, count, rng)
+    if X.shape[0] < LARGE:
+        clusters = KMeans(count, n_init=1, random_state=rng)
+    else:
+        clusters = MiniBatchKMeans(
+            count, n_init=1, batch_size=max(4096, 4 * count), compute_labels=False, random_state=rng
+        )
+    return clusters.fit(X, sample_weight=weights).cluster_centers_
+
+
+def _at_most_distinct(X, count):
+    """The number of distinct rows, or more than `count` if there are more than that."""
+    seen = set()
+    for start in range(0, X.shape[0], 4 * count):
+        seen.update(row_digests(X[start : start + 4 * count]))
+        if len(seen) > count:
+            break
+    return len(seen)
+
+
+def _directions(X, weights, count, rng):
+    """Principal directions: right singular vectors of the centred and weighted rows."""
+    root, mean = np.sqrt(weights), weights @ X / weights.sum()
+    count = min(count, *X.shape)
+    if count < min(X.shape):
+        operator = LinearOperator(
+            X.shape,
+            matvec=lambda v: root * (X @ v.ravel() - mean @ v.ravel()),
+            rmatvec=lambda u: X.T @ (root * u.ravel()) - mean * (root @ u.ravel()),
+            dtype=np.float64,
+        )
+        start = rng.uniform(-1, 1, size=min(X.shape))
+        _, values, V = svds(operator, k=count, v0=start, return_singular_vectors="vh")
+        V = V[np.argsort(-values)]
+    else:
+        X = X.toarray() if sp.issparse(X) else X
+        V = np.linalg.svd(root[:, None] * (X - mean), full_matrices=False)[2]
+    largest = V[np.arange(len(V)), np.abs(V).argmax(axis=1)]
+    return V * np.sign(largest)[:, None]
+
+
+def _fitted_vectors(model, X, weights):
+    """What describes the vectors, from a model of them."""
+    options = {}
+    if has_fit_parameter(model, "sample_weight"):
+        options["sample_weight"] = weights
+    elif (weights != weights[0]).any():
+        raise ValueError(f"{model!r}, the row_objects, cannot be fitted with sample weights.")
+    model.fit(X, **options)
+    for name in FITTED:
+        Z = getattr(model, name, None)
+        if Z is not None:
+            return _check_given(Z, X, Linear(), None)
+    raise ValueError(
+        f"row_objects must have one of {', '.join(FITTED)} after it was fitted, {model!r} has not."
+    )

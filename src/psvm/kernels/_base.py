@@ -1,0 +1,335 @@
+"""What every kernel is: a small object with parameters that can be called and combined."""
+
+from abc import ABC, abstractmethod
+from numbers import Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array
+
+from .._validation import check_number
+
+DIAGONAL_BLOCK = 64
+"""Objects whose kernel values are computed together for the sake of their diagonal."""
+
+
+class Kernel(BaseEstimator, ABC):
+    """Base of all kernels: ``kernel(X, Z)`` is the matrix of all values ``k(x_i, z_j)``.
+
+    A kernel states what it takes (`check_objects`), may translate objects once into the form in
+    which it works (`prepare`), and gives the values of translated objects (`evaluate`). Only the
+    last one must be written. Parameters are those of the constructor, as in every scikit-learn
+    estimator, so that `clone` and ``GridSearchCV(PSVC(kernel=...), {"kernel__gamma": ...})`` work.
+
+    Kernels combine: ``k1 + k2``, ``k1 * k2``, ``0.5 * k``, ``normalized(k)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm.kernels import Kernel
+    >>> class Overlap(Kernel):
+    ...     '''Sum of the smaller one of each pair of entries.'''
+    ...     def evaluate(self, X, Z):
+    ...         return np.minimum(X[:, None], Z[None]).sum(axis=2)
+    >>> Overlap()([[1, 2], [3, 0]], [[2, 2]])
+    array([[3.],
+           [2.]])
+    >>> 0.5 * Overlap() + Overlap()
+    Sum(k1=Product(k1=Constant(value=0.5), k2=Overlap()), k2=Overlap())
+    """
+
+    takes_vectors = True
+    """Whether objects are rows of a matrix; else they are entries of a one-dimensional array."""
+    positive_definite = False
+    """Whether every matrix ``kernel(X, X)`` is known to be positive semidefinite."""
+
+    @abstractmethod
+    def evaluate(self, X, Z):
+        """Values of all prepared objects X with all prepared objects Z, as a new array."""
+
+    def prepare(self, X):
+        """Checked objects in the form that `evaluate` reads.
+
+        The result has a shape with the number of objects in front and can be indexed with slices
+        and with arrays of integers.
+        """
+        return X
+
+    def diagonal(self, X):
+        """``k(x, x)`` of prepared objects."""
+        starts = range(0, X.shape[0], DIAGONAL_BLOCK)
+        blocks = (X[start : start + DIAGONAL_BLOCK] for start in starts)
+        values = [np.diagonal(self.evaluate(X_b, X_b)) for X_b in blocks]
+        return np.concatenate(values) if values else np.empty(0)
+
+    def check_parameters(self):
+        """Raise a ValueError that names a parameter which makes no sense."""
+
+    def check_objects(self, X, name="X"):
+        """Objects as an array, or a ValueError that says what is wrong with `name`."""
+        return check_array(
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=0,
+            input_name=name,
+        )
+
+    def __call__(self, X, Z=None):
+        """Kernel values of all objects X with all objects Z.
+
+        Parameters
+        ----------
+        X : objects
+            Rows of an array or sparse matrix; or what else the kernel takes.
+        Z : objects, default=None
+            The descriptive objects; None means X.
+
+        Returns
+        -------
+        ndarray of shape (number of X, number of Z)
+        """
+        self.check_parameters()
+        X = self.check_objects(X)
+        if Z is None:
+            prepared = self.prepare(X)
+            return self.evaluate(prepared, prepared)
+        Z = self.check_objects(Z, "Z")
+        if self.takes_vectors and X.shape[1] != Z.shape[1]:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but Z has {Z.shape[1]}; they must agree."
+            )
+        return self.evaluate(self.prepare(X), self.prepare(Z))
+
+    def __eq__(self, other):
+        same = type(other) is type(self)
+        return same and self.get_params(deep=False) == other.get_params(deep=False)
+
+    def __add__(self, other):
+        return Sum(self, _as_kernel(other)) if isinstance(other, Kernel | Real) else NotImplemented
+
+    def __radd__(self, other):
+        return Sum(_as_kernel(other), self) if isinstance(other, Real) else NotImplemented
+
+    def __mul__(self, other):
+        if not isinstance(other, Kernel | Real):
+            return NotImplemented
+        return Product(self, _as_kernel(other))
+
+    def __rmul__(self, other):
+        return Product(_as_kernel(other), self) if isinstance(other, Real) else NotImplemented
+
+
+def _as_kernel(value):
+    return value if isinstance(value, Kernel) else Constant(float(value))
+
+
+class Constant(Kernel):
+    """``k(x, z) = value``, for objects of any kind.
+
+    Parameters
+    ----------
+    value : float, default=1.0
+
+    Examples
+    --------
+    >>> from psvm.kernels import RBF
+    >>> 2.0 * RBF()
+    Product(k1=Constant(value=2.0), k2=RBF())
+    """
+
+    takes_vectors = None  # whatever its partner takes
+
+    def __init__(self, value=1.0):
+        self.value = value
+
+    @property
+    def positive_definite(self):
+        return self.value >= 0
+
+    def check_parameters(self):
+        check_number("value", self.value)
+
+    def check_objects(self, X, name="X"):
+        return X if hasattr(X, "shape") else np.asarray(X)
+
+    def evaluate(self, X, Z):
+        return np.full((X.shape[0], Z.shape[0]), float(self.value))
+
+
+class _Parts:
+    """Several translations of the same objects, indexed together."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+        self.shape = (parts[0].shape[0],)
+
+    def __getitem__(self, index):
+        return _Parts(*(part[index] for part in self.parts))
+
+
+class _Pair(Kernel):
+    """Two kernels of the same objects."""
+
+    def __init__(self, k1, k2):
+        self.k1 = k1
+        self.k2 = k2
+
+    @property
+    def takes_vectors(self):
+        return self._leading.takes_vectors
+
+    @property
+    def positive_definite(self):
+        return self.k1.positive_definite and self.k2.positive_definite
+
+    @property
+    def _leading(self):
+        """The kernel that says what the objects are."""
+        return self.k2 if self.k1.takes_vectors is None else self.k1
+
+    def check_parameters(self):
+        for kernel in (self.k1, self.k2):
+            if not isinstance(kernel, Kernel):
+                raise ValueError(f"k1 and k2 must be kernel objects, got {kernel!r}.")
+            kernel.check_parameters()
+        kinds = {self.k1.takes_vectors, self.k2.takes_vectors} - {None}
+        if len(kinds) == 2:
+            raise ValueError(
+                f"{self.k1!r} and {self.k2!r} cannot be combined: only one of them takes vectors."
+            )
+
+    def check_objects(self, X, name="X"):
+        return self._leading.check_objects(X, name)
+
+    def prepare(self, X):
+        return _Parts(self.k1.prepare(X), self.k2.prepare(X))
+
+
+class Sum(_Pair):
+    """``k1(x, z) + k2(x, z)``, written ``k1 + k2``.
+
+    Parameters
+    ----------
+    k1, k2 : Kernel
+
+    Examples
+    --------
+    >>> from psvm.kernels import RBF, Linear
+    >>> kernel = RBF(gamma=0.5) + Linear()
+    >>> kernel
+    Sum(k1=RBF(gamma=0.5), k2=Linear())
+    >>> kernel([[1.0]], [[1.0]])
+    array([[2.]])
+    """
+
+    def evaluate(self, X, Z):
+        K = self.k1.evaluate(X.parts[0], Z.parts[0])
+        K += self.k2.evaluate(X.parts[1], Z.parts[1])
+        return K
+
+    def diagonal(self, X):
+        return self.k1.diagonal(X.parts[0]) + self.k2.diagonal(X.parts[1])
+
+
+class Product(_Pair):
+    """``k1(x, z) k2(x, z)``, written ``k1 * k2``.
+
+    Parameters
+    ----------
+    k1, k2 : Kernel
+
+    Examples
+    --------
+    >>> from psvm.kernels import RBF, Linear
+    >>> (RBF() * Linear())([[2.0]], [[2.0]])
+    array([[4.]])
+    """
+
+    def evaluate(self, X, Z):
+        K = self.k1.evaluate(X.parts[0], Z.parts[0])
+        K *= self.k2.evaluate(X.parts[1], Z.parts[1])
+        return K
+
+    def diagonal(self, X):
+        return self.k1.diagonal(X.parts[0]) * self.k2.diagonal(X.parts[1])
+
+
+class Normalized(Kernel):
+    """``k(x, z) / sqrt(k(x, x) k(z, z))``: every object has similarity one with itself.
+
+    An object with ``k(x, x) = 0`` has similarity zero with all if the kernel is positive
+    definite; for other kernels it is an error, as is a negative ``k(x, x)``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Examples
+    --------
+    >>> from psvm.kernels import Linear, normalized
+    >>> normalized(Linear())([[3.0, 0.0]], [[5.0, 5.0]]).round(3)
+    array([[0.707]])
+    """
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+
+    @property
+    def takes_vectors(self):
+        return self.kernel.takes_vectors
+
+    @property
+    def positive_definite(self):
+        return self.kernel.positive_definite
+
+    def check_parameters(self):
+        if not isinstance(self.kernel, Kernel):
+            raise ValueError(f"kernel must be a kernel object, got {self.kernel!r}.")
+        self.kernel.check_parameters()
+
+    def check_objects(self, X, name="X"):
+        return self.kernel.check_objects(X, name)
+
+    def prepare(self, X):
+        prepared = self.kernel.prepare(X)
+        squares = self.kernel.diagonal(prepared)
+        wrong = squares < 0 if self.positive_definite else squares <= 0
+        if wrong.any():
+            i = int(np.argmax(wrong))
+            raise ValueError(
+                f"{self.kernel!r} cannot be normalised: k(x, x) is {squares[i]:.3g} for object "
+                f"{i}. Use it as it is."
+            )
+        roots = np.sqrt(squares)
+        inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+        return _Parts(prepared, inverse)
+
+    def evaluate(self, X, Z):
+        K = self.kernel.evaluate(X.parts[0], Z.parts[0])
+        K *= X.parts[1][:, None]
+        K *= Z.parts[1]
+        return K
+
+    def diagonal(self, X):
+        return (X.parts[1] > 0).astype(X.parts[1].dtype)
+
+
+def normalized(kernel):
+    """The kernel scaled to ``k(x, x) = 1``, see `Normalized`.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Returns
+    -------
+    Normalized
+
+    Examples
+    --------
+    >>> from psvm.kernels import Polynomial, normalized
+    >>> normalized(Polynomial(degree=2))
+    Normalized(kernel=Polynomial(degree=2))
+    """
+    return Normalized(kernel)

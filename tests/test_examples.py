@@ -1,0 +1,33 @@
+"""The gallery examples run, and what their pictures claim is so."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def run(name, picture):
+    pytest.importorskip("matplotlib")
+    command = [sys.executable, EXAMPLES / name, picture]
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, env={"MPLBACKEND": "Agg"}
+    ).stdout
+
+
+def test_complex_features(tmp_path):
+    printed = run("plot_sine_complex_features.py", tmp_path / "a.png")
+    counts = [int(n) for n in re.findall(r"(\d+) of 50, accuracy 1.00", printed)]
+    assert len(counts) == 3 and all(0 < n < 34 for n in counts)
+    assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_pairwise(tmp_path):
+    printed = run("plot_sine_pairwise.py", tmp_path / "a.png")
+    found = re.findall(r"(\d+) support objects, error ([\d.]+)", printed)
+    (n_rbf, e_rbf), (n_sine, e_sine) = ((int(n), float(e)) for n, e in found)
+    assert n_sine < n_rbf and e_sine < e_rbf
+    assert (tmp_path / "a.png").stat().st_size > 5000

@@ -1,0 +1,401 @@
+"""Descriptive vectors that are not the training vectors, and kernels of other objects."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import Birch, KMeans
+from sklearn.datasets import load_breast_cancer, make_moons
+from sklearn.decomposition import NMF, PCA, FastICA
+from sklearn.metrics import pairwise_distances
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from psvm import PSVC, PSVR
+from psvm._row_objects import LARGE, find_row_objects
+from psvm.kernels import RBF, Kernel, Linear, normalized
+
+TIGHT = {"tol": 1e-9}
+
+
+@parametrize_with_checks(
+    [
+        PSVC(row_objects="kmeans", random_state=0),
+        PSVR(row_objects="random", n_row_objects=20, random_state=0),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def moons(n=200, seed=0):
+    return make_moons(n, noise=0.25, random_state=seed)
+
+
+def found(rule, X, weights=None, count=10, kernel=None):
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    return find_row_objects(
+        rule, X, weights, count=count, kernel=kernel or RBF(), names=None, random_state=0
+    )
+
+
+# ---------------------------------------------------------------- what the rules mean
+
+
+@pytest.mark.parametrize("rule", ["kmeans", "random"])
+def test_the_model_is_that_of_its_descriptive_vectors(rule):
+    """K is L x P: the solution is that of the dyadic matrix of the same vectors."""
+    X, y = moons()
+    model = PSVC(
+        row_objects=rule, n_row_objects=20, gamma=1.0, epsilon=0.3, random_state=3, **TIGHT
+    )
+    model.fit(X, y)
+    Z = find_row_objects(
+        rule, X, np.ones(len(y)), count=20, kernel=RBF(), names=None, random_state=3
+    )
+    dyadic = PSVC(kernel="dyadic", epsilon=0.3, **TIGHT).fit(rbf_kernel(X, Z, gamma=1.0), y)
+    assert model.alpha_.shape == (20,) and 0 < model.n_support_ < 20
+    # both solve to a violation of 1e-9 epsilon
+    assert_allclose(model.alpha_, dyadic.alpha_, atol=1e-6)
+    assert_allclose(model.support_objects_, Z[model.support_])
+    assert_array_equal(model.predict(X), dyadic.predict(rbf_kernel(X, Z, gamma=1.0)))
+    assert model.score(*moons(500, seed=1)) > 0.88
+
+
+def test_a_number_is_short_for_centres():
+    X, y = moons()
+    short = PSVC(row_objects=15, random_state=0, epsilon=0.3).fit(X, y)
+    long = PSVC(row_objects="kmeans", n_row_objects=15, random_state=0, epsilon=0.3).fit(X, y)
+    assert_array_equal(short.alpha_, long.alpha_)
+    assert PSVC(row_objects=np.int64(7), random_state=0).fit(X, y).alpha_.shape == (7,)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_centres_are_means_of_clusters(make, rng):
+    centres = 10.0 * np.arange(6)[:, None] + np.zeros(3)
+    X = (centres[:, None] + 0.01 * rng.normal(size=(6, 30, 3))).reshape(-1, 3)
+    Z = found("kmeans", make(X), count=6)
+    order = np.argsort(Z[:, 0])
+    assert_allclose(Z[order], X.reshape(6, 30, 3).mean(axis=1), rtol=1e-12)
+
+
+def test_centres_of_many_rows(rng):
+    X = rng.normal(size=(LARGE + 10, 2)) + 20.0 * rng.integers(0, 3, size=(LARGE + 10, 1))
+    Z = found("kmeans", X, count=3)
+    # batches approximate: the standard error of a centre is below 0.02, the spread is 1
+    assert_allclose(np.sort(Z[:, 0]), [0.0, 20.0, 40.0], atol=0.5)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_random_objects_are_distinct_training_objects(make, rng):
+    X = np.repeat(rng.normal(size=(12, 2)), 3, axis=0)
+    Z = found("random", make(X), count=5)
+    Z = Z.toarray() if sp.issparse(Z) else Z
+    assert Z.shape == (5, 2) and len(np.unique(Z, axis=0)) == 5
+    assert all((X == z).all(axis=1).any() for z in Z)
+    everything = found("random", X, count=100)
+    assert_array_equal(np.unique(everything, axis=0), np.unique(X, axis=0))
+    assert len(everything) == 12
+    # as many centres as distinct rows are the rows themselves
+    assert_array_equal(np.unique(found("kmeans", X, count=12), axis=0), np.unique(X, axis=0))
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_principal_directions(make, count, rng):
+    X = rng.normal(size=(50, 4)) * [4.0, 3.0, 2.0, 1.0] @ np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    X += 5.0
+    Z = found("pca", make(X), count=count, kernel=Linear())
+    expected = PCA(count).fit(X).components_
+    # directions are right up to their sign, and that is fixed
+    assert_allclose(np.abs(np.sum(Z * expected, axis=1)), 1.0, rtol=1e-9)
+    assert (Z[np.arange(count), np.abs(Z).argmax(axis=1)] > 0).all()
+
+
+def test_principal_directions_with_a_linear_kernel_are_principal_components():
+    data = load_breast_cancer()
+    X, y = StandardScaler().fit_transform(data.data), data.target
+    model = PSVC(kernel="linear", row_objects="pca", n_row_objects=5, epsilon=1.0, **TIGHT)
+    model.fit(X, y)
+    scores = PCA(5).fit_transform(X)
+    dyadic = PSVC(kernel="dyadic", epsilon=1.0, **TIGHT).fit(scores, y)
+    assert_allclose(np.abs(model.alpha_), np.abs(dyadic.alpha_), atol=1e-6)
+    assert model.score(X, y) > 0.9
+    assert PSVC(kernel=Linear(), row_objects="pca", n_row_objects=3).fit(X, y).alpha_.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("model", "attribute"),
+    [
+        (KMeans(8, n_init=1, random_state=0), "cluster_centers_"),
+        (GaussianMixture(8, random_state=0), "means_"),
+        (PCA(2), "components_"),
+        (FastICA(2, random_state=0), "components_"),
+        (NMF(2, random_state=0, max_iter=1000), "components_"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseEstimator) else "",
+)
+def test_objects_that_can_be_fitted(model, attribute):
+    X, y = moons()
+    X = X - X.min()
+    kernel = "linear" if attribute == "components_" else "rbf"
+    fitted = PSVC(row_objects=model, kernel=kernel, epsilon=0.2).fit(X, y)
+    Z = getattr(clone(model).fit(X), attribute)
+    assert_allclose(fitted.support_objects_, Z[fitted.support_])
+    assert not hasattr(model, attribute)  # the parameter is not touched
+    clone(fitted).fit(X, y)
+
+
+# ---------------------------------------------------------------- weights
+
+
+@pytest.mark.parametrize("rule", ["kmeans", "random", "pca"])
+def test_rows_without_weight_do_not_describe(rule):
+    X, y = moons()
+    weights = (np.arange(len(y)) % 3 > 0).astype(float)
+    far = np.where(weights[:, None] > 0, X, X + 1000.0)
+    kernel = Linear() if rule == "pca" else RBF()
+    assert_array_equal(
+        found(rule, far, weights, kernel=kernel),
+        found(rule, X[weights > 0], weights[weights > 0], kernel=kernel),
+    )
+
+
+def test_weighted_directions_are_those_of_repeated_rows(rng):
+    X, times = rng.normal(size=(40, 5)) * [5, 4, 3, 2, 1], rng.integers(1, 5, size=40)
+    once = found("pca", X, times.astype(float), count=3, kernel=Linear())
+    assert_allclose(once, found("pca", np.repeat(X, times, axis=0), count=3, kernel=Linear()))
+
+
+def test_heavy_rows_are_drawn_first(rng):
+    X = rng.normal(size=(100, 2))
+    weights = np.where(np.arange(100) < 10, 1e9, 1.0)
+    assert_array_equal(found("random", X, weights, count=10), X[:10])
+
+
+def test_weights_reach_an_object_or_are_an_error():
+    X, y = moons()
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(y))
+    clusters = KMeans(8, n_init=1, random_state=0)
+    model = PSVC(row_objects=clusters, epsilon=0.1).fit(X, y, weights)
+    Z = clone(clusters).fit(X, sample_weight=weights).cluster_centers_
+    assert_allclose(model.support_objects_, Z[model.support_])
+    with pytest.raises(ValueError, match="cannot be fitted with sample weights"):
+        PSVC(row_objects=GaussianMixture(3)).fit(X, y, weights)
+
+
+# ---------------------------------------------------------------- life with scikit-learn
+
+
+def test_reproducible_by_random_state():
+    X, y = moons()
+    for rule in ("kmeans", "random"):
+        model = PSVC(row_objects=rule, n_row_objects=12, random_state=5)
+        alpha = model.fit(X, y).alpha_
+        assert_array_equal(clone(model).fit(X, y).alpha_, alpha)
+        other = clone(model).set_params(random_state=6).fit(X, y)
+        assert not np.array_equal(other.column_means_, model.column_means_)
+
+
+def test_clone_pickle_grid_search_and_frames():
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data.iloc[:, :6], data.target
+    search = GridSearchCV(
+        make_pipeline(
+            StandardScaler().set_output(transform="pandas"),
+            PSVC(random_state=0, epsilon="aicc", row_objects="kmeans"),
+        ),
+        {"psvc__row_objects": ["kmeans", "random", 10], "psvc__n_row_objects": [5, 20]},
+        cv=3,
+    ).fit(X, y)
+    assert search.best_score_ > 0.9
+    copy = pickle.loads(pickle.dumps(search))
+    assert_array_equal(copy.predict(X), search.predict(X))
+    assert list(search.best_estimator_[-1].feature_names_in_) == list(X.columns)
+    given = PSVC(row_objects=X.iloc[:30], gamma=1e-5, epsilon=0.5).fit(X, y)
+    values = PSVC(row_objects=X.to_numpy()[:30], gamma=1e-5, epsilon=0.5).fit(X.to_numpy(), y)
+    assert_array_equal(given.alpha_, values.alpha_)
+    again = pickle.loads(pickle.dumps(clone(given))).fit(X, y)
+    assert_array_equal(again.alpha_, given.alpha_)
+    with pytest.raises(ValueError, match="different names or orders"):
+        PSVC(row_objects=X.iloc[:30, ::-1]).fit(X, y)
+
+
+def test_sparse_rows():
+    X, y = moons()
+    X[np.abs(X) < 0.3] = 0.0
+    for rule in ("kmeans", "random"):
+        parameters = {"row_objects": rule, "n_row_objects": 15, "random_state": 0, "epsilon": 0.3}
+        dense = PSVC(**parameters).fit(X, y)
+        sparse = PSVC(**parameters).fit(sp.csr_array(X), y)
+        assert sparse.alpha_.shape == dense.alpha_.shape == (15,)
+        assert sparse.score(sp.csr_array(X), y) > 0.85
+    given = PSVC(row_objects=sp.csr_array(X[:9]), epsilon=0.3, **TIGHT).fit(X, y)
+    dense = PSVC(row_objects=X[:9], epsilon=0.3, **TIGHT).fit(X, y)
+    assert_allclose(given.decision_function(X), dense.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"row_objects": "centres"}, "row_objects must be one of 'kmeans', 'random', 'pca'"),
+        ({"row_objects": 0}, "row_objects must be an integer >= 1"),
+        ({"row_objects": 2.5}, "row_objects must be an integer >= 1"),
+        ({"row_objects": True}, "row_objects must be an integer >= 1"),
+        ({"n_row_objects": 0}, "n_row_objects must be an integer >= 1"),
+        ({"row_objects": "pca"}, "need kernel='linear'"),
+        ({"row_objects": "pca", "kernel": RBF()}, "need kernel='linear'"),
+        ({"row_objects": "kmeans", "kernel": "dyadic"}, "row_objects must be None"),
+        ({"row_objects": np.empty((0, 2))}, "row_objects is empty"),
+        ({"row_objects": Birch()}, "after it was fitted"),
+        ({"row_objects": [["a", "b"]]}, "could not convert"),
+        ({"row_objects": "random", "random_state": "x"}, "cannot be used to seed"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    X, y = moons(30)
+    with pytest.raises(ValueError, match=message):
+        PSVC(**parameters).fit(X, y)
+
+
+# ---------------------------------------------------------------- kernel objects in an estimator
+
+
+def test_kernel_objects_equal_their_names():
+    X, y = moons()
+    named = PSVC(kernel="rbf", gamma=0.7, epsilon=0.3).fit(X, y)
+    model = PSVC(kernel=RBF(gamma=0.7), epsilon=0.3).fit(X, y)
+    assert_array_equal(model.alpha_, named.alpha_)
+    assert_array_equal(model.decision_function(X), named.decision_function(X))
+
+
+def grid_points(search):
+    return search.cv_results_["params"]
+
+
+def test_parameters_of_kernel_objects_can_be_searched():
+    X, y = moons()
+    grid = {"kernel__k1__gamma": [0.1, 1.0], "kernel__k2": [Linear(), RBF(5.0)]}
+    search = GridSearchCV(PSVC(kernel=RBF() + Linear(), epsilon="aicc"), grid, cv=3).fit(X, y)
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+    scores = search.cv_results_["mean_test_score"]
+    gammas = {p["kernel__k1__gamma"]: v for p, v in zip(grid_points(search), scores, strict=True)}
+    assert gammas[0.1] != gammas[1.0]
+
+
+def test_a_fitted_model_keeps_its_kernel():
+    X, y = moons()
+    model = PSVC(kernel=RBF(gamma=1.0), epsilon=0.3).fit(X, y)
+    before = model.decision_function(X)
+    model.set_params(kernel__gamma=50.0)
+    assert_array_equal(model.decision_function(X), before)
+
+
+def test_bad_kernel_parameters_come_first():
+    X, y = moons(30)
+    with pytest.raises(ValueError, match="gamma must be a finite number > 0"):
+        PSVC(kernel=normalized(RBF(gamma=-1.0))).fit(X, y)
+
+
+class CommonLetters(Kernel):
+    """Number of common letters of two strings, a kernel that takes no vectors."""
+
+    takes_vectors = False
+    positive_definite = True
+
+    def __init__(self, alphabet="abcd"):
+        self.alphabet = alphabet
+
+    def check_objects(self, X, name="X"):
+        for x in X:
+            if not isinstance(x, str):
+                raise ValueError(f"{name} must contain strings, got {x!r}.")
+        return np.array(list(X), dtype=object)
+
+    def prepare(self, X):
+        return np.array([[float(c in x) for c in self.alphabet] for x in X])
+
+    def evaluate(self, X, Z):
+        return X @ Z.T
+
+
+def strings(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    words = ["".join(rng.choice(list("abcd"), size=rng.integers(1, 5))) for _ in range(n)]
+    return words, np.array([1 if "a" in word else 0 for word in words])
+
+
+def common(A, B):
+    return np.array([[float(len(set(a) & set(b))) for b in B] for a in A])
+
+
+@pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series])
+def test_kernels_of_strings(form):
+    words, y = strings()
+    model = PSVC(kernel=CommonLetters(), **TIGHT).fit(form(words), y)
+    assert model.score(form(words), y) == 1.0
+    assert set(model.support_objects_) <= set(words)
+    assert not hasattr(model, "n_features_in_")
+    first = [words.index(word) for word in words]
+    assert all(first[j] == j for j in model.support_)  # equal strings describe once
+    K = common(words, model.support_objects_)
+    K = (K - model.column_means_[model.support_]) / model.column_norms_[model.support_]
+    assert_allclose(model.decision_function(words), K @ model.alpha_[model.support_]
+                    + model.intercept_, atol=1e-12)  # fmt: skip
+
+
+def test_strings_through_scikit_learn():
+    words, y = strings()
+    kernel = normalized(CommonLetters()) + 0.1 * CommonLetters()
+    assert cross_val_score(PSVC(kernel=kernel), words, y, cv=3).mean() > 0.9
+    search = GridSearchCV(
+        PSVC(kernel=CommonLetters()), {"kernel__alphabet": ["bcd", "abcd"]}, cv=3
+    ).fit(words, y)
+    assert search.best_params_ == {"kernel__alphabet": "abcd"}
+    copy = pickle.loads(pickle.dumps(search.best_estimator_))
+    assert_array_equal(copy.predict(words), search.predict(words))
+    regression = PSVR(kernel=CommonLetters()).fit(words, [len(set(w)) for w in words])
+    assert regression.score(words, [len(set(w)) for w in words]) > 0.99
+
+
+def test_strings_described_by_other_strings():
+    words, y = strings()
+    model = PSVC(kernel=CommonLetters(), row_objects=["a", "bcd", "ab"], epsilon=0.1, **TIGHT)
+    dyadic = PSVC(kernel="dyadic", epsilon=0.1, **TIGHT)
+    dyadic.fit(common(words, ["a", "bcd", "ab"]), y)
+    assert_allclose(model.fit(words, y).alpha_, dyadic.alpha_, atol=1e-9)
+    some = PSVC(kernel=CommonLetters(), row_objects="random", n_row_objects=5).fit(words, y)
+    assert some.alpha_.shape == (5,)
+
+
+def test_errors_of_strings():
+    words, y = strings()
+    model = PSVC(kernel=CommonLetters())
+    with pytest.raises(ValueError, match="X must contain strings, got 3"):
+        model.fit([*words[:-1], 3], y)
+    with pytest.raises(ValueError, match="row_objects must contain strings"):
+        clone(model).set_params(row_objects=[1.0]).fit(words, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(words, y[:-1])
+    with pytest.raises(ValueError, match="NaN"):
+        PSVR(kernel=CommonLetters()).fit(words, np.where(y == 0, np.nan, 1.0))
+    with pytest.raises(ValueError, match="requires y"):
+        model.fit(words, None)
+    with pytest.raises(ValueError, match="only one of them takes vectors"):
+        PSVC(kernel=CommonLetters() + RBF()).fit(words, y)
+    with pytest.raises(ValueError, match="Use 'random'"):
+        PSVC(kernel=CommonLetters(), row_objects="kmeans").fit(words, y)
+
+
+def test_plain_callables_still_are_kernels():
+    X, y = moons()
+    model = PSVC(kernel=lambda A, B: -pairwise_distances(A, B), row_objects=20, random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.9
