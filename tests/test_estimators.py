@@ -461,3 +461,34 @@ def test_regression_is_as_good_as_the_target_allows():
     scores = cross_val_score(PSVR(), scale(X), y, cv=KFold(3, shuffle=True, random_state=0))
     assert scores.mean() > 0.4  # what ridge regression reaches on these data
     assert isinstance(pd.Series(PSVR().fit(scale(X), y).predict(X)).iloc[0], float)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, "float32"])
+def test_kernel_values_in_single_precision(dtype):
+    """Rounding K by u = 6e-8 moves the gradient by at most u ||K_j|| ||r|| / s_j."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=400)
+    model = PSVR(epsilon=0.05, gamma=0.3, dtype=dtype, tol=1e-6).fit(X, y)
+    K = rbf_kernel(X, gamma=0.3)
+    sizes = np.sqrt(np.square(K).sum(axis=0))
+    K -= K.mean(axis=0)
+    norms = np.sqrt(np.square(K).sum(axis=0))
+    r = y - y.mean() - K @ (model.alpha_ / norms)
+    F = -(K / norms).T @ r
+    rounding = 6e-8 * (sizes / norms).max() * np.linalg.norm(r) * 2
+    # The rounded means and norms count as well, and so does K̃ alpha.
+    rounding += 6e-8 * 2 * np.abs(model.alpha_).sum()
+    s = np.sign(model.alpha_)
+    free = s != 0
+    assert np.abs(F[free] + 0.05 * s[free]).max() <= 1e-6 * 0.05 + rounding
+    assert np.abs(F).max() <= 0.05 * (1 + 1e-6) + rounding
+    assert rounding < 0.01  # the premise
+    double = PSVR(epsilon=0.05, gamma=0.3, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), double.predict(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [None, "half", np.float16, int, 32])
+def test_storage_that_does_not_exist(dtype):
+    with pytest.raises(ValueError, match="dtype must be float64 or float32"):
+        PSVR(dtype=dtype).fit(np.eye(4), np.arange(4))

@@ -43,10 +43,14 @@ with fit, default=None
         Largest number of iterations of one solve.
     max_time : float, default=None
         Largest time of the fit in seconds.
-    solver : "auto" or SMO, default="auto"
-        The solver. Limits set in an `SMO` object have precedence over those of the estimator.
+    solver : "auto", SMO or WorkingSet, default="auto"
+        The solver. Limits set in such an object have precedence over those of the estimator.
     cache_size : float, default=1000
         Memory for kernel values in MB; what does not fit is evaluated again in each pass.
+    dtype : {float64, float32}, default=float64
+        What kernel values are rounded to for training. With float32 twice as many fit into the
+        cache and a pass over them takes about half of the time; sums are in double precision all
+        the same, and the certificate is that of the rounded matrix.
     warm_start : bool, default=False
         Start from the previous solution, which must have the same number of variables.
     verbose : bool, default=False

@@ -1,5 +1,6 @@
 """From X to a solution and from new X to f(X): what classifier and regressor share."""
 
+import threading
 import time
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -13,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ._epsilon import choose_epsilon, row_digests
 from ._row_objects import check_row_objects, find_row_objects
 from ._solve import make_solver, warn_if_not_optimal
-from ._validation import check_choice, check_number
+from ._threads import map_blocks, threads
+from ._validation import check_choice, check_number, check_storage
 from .kernels import Kernel, make_kernel
 from .matrix import BLOCK_BYTES, DataMatrix, KernelMatrix, Standardized, as_matrix, block_slices
 from .problem import Problem
 
+_TURN = threading.RLock()
 MEASURED = ("precomputed", "dyadic")
 """Kernels with which X is the matrix itself."""
 VECTORIAL = ("rbf", "linear", "poly", "laplacian", "plummer", "sine")
@@ -59,6 +62,7 @@ class BasePSVM(BaseEstimator):
         max_time=None,
         solver="auto",
         cache_size=1000,
+        dtype=np.float64,
         warm_start=False,
         verbose=False,
     ):
@@ -79,6 +83,7 @@ class BasePSVM(BaseEstimator):
         self.max_time = max_time
         self.solver = solver
         self.cache_size = cache_size
+        self.dtype = dtype
         self.warm_start = warm_start
         self.verbose = verbose
 
@@ -123,6 +128,7 @@ class BasePSVM(BaseEstimator):
             check_number(name, getattr(self, name), least=0)
         for name in ("rho", "zeta"):
             check_number(name, getattr(self, name), above=0)
+        check_storage("dtype", self.dtype)
         if isinstance(self.kernel, Kernel):
             self.kernel.check_parameters()
         if self.row_objects is not None and self._kernel_name in MEASURED:
@@ -155,6 +161,7 @@ class BasePSVM(BaseEstimator):
         _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
         return X, y
 
+    @threads()
     def _fit(self, X, y, weights, solver):
         """Fit to validated data with a numeric target and an array of weights."""
         began = time.perf_counter()
@@ -231,7 +238,7 @@ class BasePSVM(BaseEstimator):
         return self._kernel_description(kernel, prepared, _prepare(kernel, Z), usable, Z)
 
     def _kernel_description(self, kernel, X, Z, usable, objects):
-        matrix = KernelMatrix(_function(kernel), X, Z, self.cache_size)
+        matrix = KernelMatrix(_function(kernel), X, Z, self.cache_size, self.dtype)
         return Description(matrix, usable, objects, kernel)
 
     def _make_kernel(self, X, weights):
@@ -295,21 +302,26 @@ class BasePSVM(BaseEstimator):
         """``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        f = np.empty(X.shape[0])
-        # Blocks of rows whose kernel values stay in the cache.
-        for rows in block_slices(len(f), 8 * max(self.n_support_, 1), size=BLOCK_BYTES // 16):
-            f[rows] = self._decide_block(X[rows])
-        return f
-
-    def _decide_block(self, X):
         support = self.support_
+        means, coef = (
+            self.column_means_[support],
+            self.alpha_[support] / self.column_norms_[support],
+        )
+
+        def values(rows):
+            return (self._support_columns(X[rows]) - means) @ coef + self.intercept_
+
+        # Blocks of rows whose kernel values stay in the cache.
+        blocks = block_slices(X.shape[0], 8 * max(len(support), 1), size=BLOCK_BYTES // 16)
+        with threads():
+            return np.concatenate(map_blocks(values, blocks))
+
+    def _support_columns(self, X):
+        """The columns of the support objects."""
         if self._kernel_name in MEASURED:
-            K = X[:, support]
-            K = K.toarray() if sp.issparse(K) else K
-        else:
-            K = _function(self._kernel)(_prepare(self._kernel, X), self._prepared_support)
-        K = (K - self.column_means_[support]) / self.column_norms_[support]
-        return K @ self.alpha_[support] + self.intercept_
+            K = X[:, self.support_]
+            return K.toarray() if sp.issparse(K) else K
+        return _function(self._kernel)(_prepare(self._kernel, X), self._prepared_support)
 
 
 def _prepare(kernel, X):
@@ -318,8 +330,15 @@ def _prepare(kernel, X):
 
 
 def _function(kernel):
-    """The function that gives the values of prepared objects."""
-    return kernel.evaluate if isinstance(kernel, Kernel) else kernel
+    """The function that gives the values of prepared objects; a user's one is called in turn."""
+    if isinstance(kernel, Kernel):
+        return kernel.evaluate
+
+    def in_turn(X, Z):
+        with _TURN:
+            return kernel(X, Z)
+
+    return in_turn
 
 
 def _weighted_variance(X, weights):

@@ -25,13 +25,9 @@ def threads():
         yield
         return
     try:
-        count = _allowed()
-        token = _available.set(count)
+        token = _available.set(_allowed())
         try:
-            if count > 1:
-                with _pools().limit(limits=1, user_api="blas"):
-                    yield
-            else:
+            with _blas().limit(limits=1):
                 yield
         finally:
             _available.reset(token)
@@ -41,13 +37,23 @@ def threads():
 
 def _allowed():
     """The smallest of the limits of all thread pools and of the processors at hand."""
-    count = min((pool["num_threads"] for pool in _pools().info()), default=1)
-    return min(count, joblib.cpu_count()) if count > 1 else 1
+    limits = [pool.num_threads for pool in _pools().lib_controllers]
+    return min([*limits, _n_processors()]) if limits else 1
 
 
 @cache
 def _pools():
     return ThreadpoolController()
+
+
+@cache
+def _blas():
+    return _pools().select(user_api="blas")
+
+
+@cache
+def _n_processors():
+    return joblib.cpu_count()
 
 
 def map_blocks(function, blocks):

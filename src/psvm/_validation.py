@@ -54,3 +54,13 @@ def check_choice(name, value, choices):
     if not (isinstance(value, str) and value in choices):
         options = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name} must be one of {options}, got {value!r}.")
+
+
+def check_storage(name, value):
+    """Check that a parameter is a dtype in which kernel values can be kept."""
+    try:
+        ok = np.dtype(value) in (np.float64, np.float32) and value is not None
+    except TypeError:
+        ok = False
+    if not ok:
+        raise ValueError(f"{name} must be float64 or float32, got {value!r}.")

@@ -80,6 +80,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         max_time=None,
         solver="auto",
         cache_size=1000,
+        dtype=np.float64,
         warm_start=False,
         verbose=False,
     ):
@@ -101,6 +102,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             max_time=max_time,
             solver=solver,
             cache_size=cache_size,
+            dtype=dtype,
             warm_start=warm_start,
             verbose=verbose,
         )

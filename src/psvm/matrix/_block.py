@@ -6,6 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core._sparse import products
+from .._threads import map_blocks
+
+STRIP = 256
+"""Columns of W that are multiplied at once."""
 
 
 class ColumnBlock(ABC):
@@ -42,7 +46,17 @@ class DenseBlock(ColumnBlock):
             self._buffer = larger
         self._buffer[:, n : n + q] = self.K.columns(index)
         self._n = n + q
-        return self._buffer[:, : n + q].T @ self._buffer[:, n : n + q]
+        return self._products(n + q, self._buffer[:, n : n + q])
+
+    def _products(self, n, new):
+        """``K̃_W'K̃_new``, the rows of which threads share."""
+        G = np.empty((n, new.shape[1]), order="F")
+
+        def part(rows):
+            np.matmul(self._buffer[:, rows].T, new, out=G[rows])
+
+        map_blocks(part, [slice(t, min(t + STRIP, n)) for t in range(0, n, STRIP)])
+        return G
 
     def keep(self, kept):
         self._buffer[:, : len(kept)] = self._buffer[:, kept]
