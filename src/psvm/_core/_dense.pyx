@@ -139,28 +139,42 @@ def row_moments(const real[:, ::1] A, const double[::1] weights, const double[::
     return first_, second_
 
 
-def column_moments(const real[:, ::1] A, const double[::1] weights, const double[::1] shift):
-    """``(A - shift) w`` and ``(A - shift)^2 w`` in one pass; the lines of A are columns of K."""
+def column_statistics(const real[:, ::1] A, const double[::1] weights):
+    """Weighted means of the lines of A, which are columns of K, and sums of squares around them.
+
+    What rounding left of a mean is taken out of the squares, so that a constant line has none.
+    """
     cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = m - m % 4, i, j, t
     cdef double[4] s, q
-    cdef double d, c
+    cdef double d, mean, rest, total = 0
     cdef const real *a
     first_, second_ = np.empty(n), np.empty(n)
-    cdef double[::1] sums = first_, squares = second_
+    cdef double[::1] means = first_, squares = second_
     with nogil:
+        for j in range(m):
+            total += weights[j]
         for i in range(n):
-            a, c = &A[i, 0], shift[i]
+            a = &A[i, 0]
+            for t in range(4):
+                s[t] = 0
+            for j in range(0, whole, 4):
+                for t in range(4):
+                    s[t] += weights[j + t] * a[j + t]
+            for j in range(whole, m):
+                s[0] += weights[j] * a[j]
+            mean = ((s[0] + s[1]) + (s[2] + s[3])) / total
             for t in range(4):
                 s[t] = q[t] = 0
             for j in range(0, whole, 4):
                 for t in range(4):
-                    d = a[j + t] - c
+                    d = a[j + t] - mean
                     s[t] += weights[j + t] * d
                     q[t] += weights[j + t] * d * d
             for j in range(whole, m):
-                d = a[j] - c
+                d = a[j] - mean
                 s[0] += weights[j] * d
                 q[0] += weights[j] * d * d
-            sums[i] = (s[0] + s[1]) + (s[2] + s[3])
-            squares[i] = (q[0] + q[1]) + (q[2] + q[3])
+            rest = ((s[0] + s[1]) + (s[2] + s[3])) / total
+            means[i] = mean + rest
+            squares[i] = max((q[0] + q[1]) + (q[2] + q[3]) - total * rest * rest, 0)
     return first_, second_

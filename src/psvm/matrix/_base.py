@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from .._core._dense import column_moments, row_moments
+from .._core._dense import column_statistics, row_moments
 from .._threads import map_blocks
 from ._block import DenseBlock
 
@@ -39,20 +39,20 @@ def typical(sample):
     return np.where((sample == sample[:1]).all(axis=0), sample[0], sample.mean(axis=0))
 
 
-def statistics(moments, shift, weights):
-    """Means and centred sums of squares of columns, from sums around almost their means.
+def row_statistics(moments, sample, weights):
+    """Means and centred sums of squares of columns, from sums over rows around almost their means.
 
     Parameters
     ----------
     moments : callable
         ``moments(c)`` returns ``w'(K - c)`` and ``w'(K - c)^2``.
-    shift : ndarray
-        c, near the means: what is left of the means costs no digits then. Where it does, the
-        sums are formed once more around the means.
+    sample : ndarray
+        The `typical_rows` of K, whose means are near those of all: what is left of the means
+        costs no digits then. Where it does, the sums are formed once more around the means.
     weights : ndarray
         w.
     """
-    total = weights.sum()
+    shift, total = typical(sample), weights.sum()
     sums, squares = moments(shift)
     if (np.square(sums) > 0.5 * total * squares).any():
         shift = shift + sums / total
@@ -62,12 +62,11 @@ def statistics(moments, shift, weights):
 
 
 def block_statistics(K_b, weights):
-    """`statistics` of a block of columns."""
-    by_rows = K_b.flags.c_contiguous
-    lines = K_b if by_rows else np.ascontiguousarray(K_b.T)
-    moments = row_moments if by_rows else column_moments
-    shift = typical(K_b[typical_rows(weights)])
-    return statistics(lambda c: moments(lines, weights, c), shift, weights)
+    """Means and centred sums of squares of a block of columns."""
+    if not K_b.flags.c_contiguous:
+        return column_statistics(np.ascontiguousarray(K_b.T), weights)
+    sample = K_b[typical_rows(weights)]
+    return row_statistics(lambda c: row_moments(K_b, weights, c), sample, weights)
 
 
 class DataMatrix(ABC):

@@ -4,9 +4,9 @@ from functools import reduce
 
 import numpy as np
 
-from .._core._dense import column_moments, gather, lines_times, row_moments, sum_of_lines
+from .._core._dense import column_statistics, gather, lines_times, row_moments, sum_of_lines
 from .._threads import map_blocks
-from ._base import DataMatrix, block_slices, statistics, typical, typical_rows, with_norms
+from ._base import DataMatrix, block_slices, row_statistics, typical, typical_rows, with_norms
 
 PASS_BYTES = 4 * 2**20
 """Size of a block that is read where it lies."""
@@ -60,15 +60,25 @@ class DenseMatrix(DataMatrix):
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
 
     def column_statistics(self, weights):
-        shift = typical(self.K[typical_rows(weights)])
-        moments = self._column_moments if self._by_columns else self._row_moments
-        return with_norms(*statistics(lambda c: moments(weights, c), shift, weights), weights)
+        if self._by_columns:
+            means, squares = self._concatenated(
+                lambda block: column_statistics(self._contiguous(block), weights)
+            )
+        else:
+            sample = self.K[typical_rows(weights)]
+            means, squares = row_statistics(
+                lambda c: self._added(
+                    lambda block: row_moments(self._contiguous(block), weights[block], c)
+                ),
+                sample,
+                weights,
+            )
+        return with_norms(means, squares, weights)
 
     def moments(self, weights):
-        L, P = self.shape
         sample = self.K[typical_rows(weights)].astype(np.float64)
         plain = bool((weights == 1).all()) and _moderate(sample.mean(0), np.square(sample).mean(0))
-        shift = np.zeros(P) if plain else typical(sample)
+        shift = np.zeros(self.shape[1]) if plain else typical(sample)
         sums, Q = self._products(weights, shift, plain)
         total = weights.sum()
         if plain and not _moderate(sums / total, Q.diagonal() / total):
@@ -143,20 +153,16 @@ class DenseMatrix(DataMatrix):
         few = 8 * len(self._blocks) * self._lines.shape[1] <= self.K.nbytes / 8
         return reduce(np.add, map_blocks(part, self._blocks) if few else map(part, self._blocks))
 
-    def _row_moments(self, weights, shift):
-        def part(rows):
-            return row_moments(np.ascontiguousarray(self._load(rows)), weights[rows], shift)
+    def _contiguous(self, block):
+        return np.ascontiguousarray(self._load(block))
 
-        parts = map_blocks(part, self._blocks)
+    def _added(self, function):
+        """The sums over all blocks of the arrays that a function returns."""
+        parts = map_blocks(function, self._blocks)
         return [reduce(np.add, values) for values in zip(*parts, strict=True)]
 
-    def _column_moments(self, weights, shift):
-        def part(columns):
-            return column_moments(
-                np.ascontiguousarray(self._load(columns)), weights, shift[columns]
-            )
-
-        parts = map_blocks(part, self._blocks)
+    def _concatenated(self, function):
+        parts = map_blocks(function, self._blocks)
         return [np.concatenate(values) for values in zip(*parts, strict=True)]
 
 

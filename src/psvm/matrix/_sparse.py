@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from .._core._sparse import power_sums, products, row_products
+from .._core._sparse import power_sums, row_products
 from ._base import DataMatrix, with_norms
 from ._block import SparseBlock
 

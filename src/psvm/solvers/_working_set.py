@@ -162,7 +162,7 @@ class _Run:
         self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
         self.fixed = None
-        self.r, self.F = problem.y, -problem.l
+        self.know(problem.y, -problem.l)
         if start is not None:
             self.alpha[:] = np.clip(start, -problem.C, problem.C)
             self.alpha[problem.K.norms == 0] = 0.0
@@ -171,31 +171,30 @@ class _Run:
     def solve(self):
         status = None
         while status is None:
-            d = kkt_violation(self.alpha, self.F, self.problem.C, self.problem.epsilon)
-            if d.max(initial=0.0) <= self.threshold:
+            if self.d.max(initial=0.0) <= self.threshold:
                 status = Status.OPTIMAL
             else:
-                status = self.limit() or self.round(d)
+                status = self.limit() or self.round()
         return self.solution(status)
 
     def resume(self):
         """Evaluate the start; nothing has to be done if it is where the last solve ended."""
         y, alpha, r, F = self.workspace.last or (None,) * 4
         if y is self.problem.y and np.array_equal(alpha, self.alpha):
-            self.r, self.F = r, F
+            self.know(r, F)
         else:
             self.evaluate()
 
-    def round(self, d):
+    def round(self):
         """Extend W, solve its problem, and evaluate the whole problem there."""
-        new = self.choose(d)
+        new = self.choose(self.d)
         self.extend(new)
         self.n_iter += 1
-        before = self.alpha.copy(), self.r, self.F
-        status = self.solve_small(d.max())
+        before = self.alpha.copy(), self.r, self.F, self.d
+        status = self.solve_small(self.d.max())
         self.fold(new)
         self.evaluate()
-        return status or self.judge(before, d.max())
+        return status or self.judge(before)
 
     def extend(self, new):
         """Let variables join W."""
@@ -282,13 +281,18 @@ class _Run:
         """Residual and gradient of alpha, from scratch."""
         problem, W = self.problem, self.workspace
         if W.whole:
-            self.r, self.F = problem.evaluate(self.alpha)
+            self.know(*problem.evaluate(self.alpha))
             return
         if self.fixed is None:
             outside = np.where(W.member, 0.0, self.alpha)
             self.fixed = problem.y - problem.K.matvec(outside) if outside.any() else problem.y
-        self.r = W.residual(self.fixed, self.alpha)
-        self.F = problem.gradient(self.r)
+        r = W.residual(self.fixed, self.alpha)
+        self.know(r, problem.gradient(r))
+
+    def know(self, r, F):
+        """Residual and gradient of alpha, and what follows from them."""
+        self.r, self.F = r, F
+        self.d = kkt_violation(self.alpha, F, self.problem.C, self.problem.epsilon)
 
     def limit(self, inside=False):
         options = self.options
@@ -298,15 +302,14 @@ class _Run:
             return Status.MAX_ITER
         return None
 
-    def judge(self, before, worst):
+    def judge(self, before):
         """Take a round back that made things worse; too many of them are the end."""
-        value = self.value(self.alpha, self.r)
-        d = kkt_violation(self.alpha, self.F, self.problem.C, self.problem.epsilon)
-        lower = value < (1 - 1e-15) * self.value(before[0], before[1])
-        if lower or d.max() < 0.99 * worst:
+        alpha, r, _, d = before
+        lower = self.value(self.alpha, self.r) < (1 - 1e-15) * self.value(alpha, r)
+        if lower or self.d.max() < 0.99 * d.max():
             self.patience = PATIENCE
             return None
-        self.alpha, self.r, self.F = before
+        self.alpha, self.r, self.F, self.d = before
         self.fixed = None
         self.workspace.small.S.dependent *= CAUTION
         self.patience -= 1
