@@ -30,6 +30,7 @@ class Problem:
             squares = np.asarray(K.multiply(K).sum(axis=0)).ravel() - L * self.means**2
             self.norms = np.sqrt(np.maximum(squares, 0))
             parts = {"data": K.data, "indices": K.indices, "indptr": K.indptr, "shape": K.shape}
+            parts["format"] = K.format
         else:
             self.norms = np.sqrt(((K - self.means) ** 2).sum(axis=0))
             parts = {"K": K}
@@ -60,22 +61,26 @@ class Worker:
         """Seconds and alpha, or None and the reason."""
         if self.process is None:
             self._start()
+        if self.path != problem.path:
+            # Loading and compiling count for nobody.
+            self._send({"problem": problem.path, "solver": self.solver}, 120.0)
+            self.path = problem.path
         target = problem.path + f".{self.solver}.npy"
         request = {"problem": problem.path, "solver": self.solver, "epsilon": epsilon, "tol": tol}
         request |= {"C": None if np.isinf(C) else C, "alpha": target}
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        try:
-            # The first request with a problem also loads it, and may compile.
-            grace = 30.0 if self.path != problem.path else 1.0
-            answer = json.loads(self.answers.get(timeout=limit + grace))
-        except queue.Empty:
-            self.stop()
-            return None, f"> {limit:.0f} s"
-        self.path = problem.path
+        answer = self._send(request, limit + 1.0)
         if "error" in answer:
             return None, answer["error"]
         return answer["seconds"], np.load(target)
+
+    def _send(self, request, limit):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        try:
+            return json.loads(self.answers.get(timeout=limit))
+        except queue.Empty:
+            self.stop()
+            return {"error": f"> {limit - 1.0:.0f} s"}
 
     def _start(self):
         environment = dict(os.environ)
@@ -113,16 +118,18 @@ def tolerances(solver, target, epsilon_max, epsilon):
     return [target * 10.0**-k for k in range(0, 11)]
 
 
-def compare(problem, ratio, target, workers, *, C=np.inf, repeats=5, limit=60.0):
+def compare(problem, ratio, target, workers, *, C=np.inf, repeats=5, limit=60.0, given_up=()):
     """Median seconds per solver to reach the target violation, interleaved; or why not.
 
     Each solver first looks for its loosest sufficient tolerance; that also warms it up. One that
-    then needs more than a sixth of the limit is not run again.
+    then needs more than a sixth of the limit is not run again, and those of `given_up` not at all.
     """
     epsilon = ratio * problem.epsilon_max
     result, times, chosen = {}, {}, {}
     for solver, worker in workers.items():
-        result[solver] = "not reached"
+        result[solver] = f"> {limit:.0f} s" if solver in given_up else "not reached"
+        if solver in given_up:
+            continue
         for tol in tolerances(solver, target, problem.epsilon_max, epsilon):
             seconds, answer = worker.ask(problem, epsilon, C, tol, limit)
             if seconds is None:
