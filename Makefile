@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow lint bench bench-smo bench-defaults bench-solvers bench-svm bench-kernels bench-dyadic clean
+.PHONY: demo test test-slow lint bench bench-smo bench-defaults bench-solvers bench-svm bench-kernels bench-dyadic bench-sequences clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -24,7 +24,7 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 
-bench: bench-defaults bench-solvers bench-svm bench-smo bench-kernels bench-dyadic
+bench: bench-defaults bench-solvers bench-svm bench-smo bench-kernels bench-dyadic bench-sequences
 
 bench-solvers: $(VENV)/.installed $(VENV)/.adelie
 	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py
@@ -40,6 +40,9 @@ bench-defaults: $(VENV)/.installed
 
 bench-kernels: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_kernels.py
+
+bench-sequences: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench_sequences.py
 
 bench-dyadic: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_dyadic.py
