@@ -108,9 +108,9 @@ def grid_errors(method, M, dissimilar, y, fit, new):
     return [np.mean(m.fit(A, y[fit]).predict(B) != y[new]) for m in grid(len(fit))]
 
 
-def tuned(method, M, dissimilar, y, fit, new):
+def tuned(method, M, dissimilar, y, fit, new, n_inner=5):
     """Wrong predictions of new objects and support objects of the model chosen on the others."""
-    inner = StratifiedKFold(5, shuffle=True, random_state=1).split(fit, y[fit])
+    inner = StratifiedKFold(n_inner, shuffle=True, random_state=1).split(fit, y[fit])
     errors = [grid_errors(method, M, dissimilar, y, fit[a], fit[b]) for a, b in inner]
     prepare, grid = method
     A, B = prepare(M, dissimilar, fit, new)

@@ -56,6 +56,12 @@ def check_choice(name, value, choices):
         raise ValueError(f"{name} must be one of {options}, got {value!r}.")
 
 
+def check_flag(name, value):
+    """Check that a parameter is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
 def check_storage(name, value):
     """Check that a parameter is a dtype in which kernel values can be kept."""
     try:

@@ -200,7 +200,12 @@ class _Pair(Kernel):
             )
 
     def check_objects(self, X, name="X"):
-        return self._leading.check_objects(X, name)
+        X = self._leading.check_objects(X, name)
+        if not self.takes_vectors:
+            # Such kernels may ask for more than an array, for instance for an alphabet.
+            for kernel in (self.k1, self.k2):
+                X = kernel.check_objects(X, name)
+        return X
 
     def prepare(self, X):
         return _Parts(self.k1.prepare(X), self.k2.prepare(X))

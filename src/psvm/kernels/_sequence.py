@@ -1,0 +1,192 @@
+"""Sequences as objects: strings with names, FASTA files, and what their kernels share."""
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+
+from .._validation import check_choice, check_flag
+from ._base import Kernel
+
+ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
+
+
+class Sequence(str):
+    """A string that knows its name, so that errors and support objects can tell it.
+
+    Parameters
+    ----------
+    letters : str
+    name : str, default=""
+    description : str, default=""
+        The whole header line of a FASTA record.
+
+    Examples
+    --------
+    >>> from psvm.kernels import Sequence
+    >>> s = Sequence("ACGT", name="lacZ")
+    >>> s, s.name, s == "ACGT"
+    ('ACGT', 'lacZ', True)
+    """
+
+    def __new__(cls, letters, name="", description=""):
+        self = super().__new__(cls, letters)
+        self.name, self.description = name, description
+        return self
+
+
+def read_fasta(path, *, upper=False):
+    r"""Read the records of a FASTA file, compressed by gzip or not.
+
+    Parameters
+    ----------
+    path : str or path-like
+    upper : bool, default=False
+        Whether to write lower case letters, which many files use for masked regions, in upper
+        case. They are letters of their own otherwise.
+
+    Returns
+    -------
+    list of Sequence
+        Strings with the first word of the header as `name` and all of it as `description`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from psvm.kernels import read_fasta
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "two.fa")
+    ...     _ = path.write_text(">a first\nACG\nT\n>b\nggc\n")
+    ...     records = read_fasta(path, upper=True)
+    >>> records, records[0].name, records[0].description
+    (['ACGT', 'GGC'], 'a', 'a first')
+    """
+    text = Path(path).read_bytes()
+    if text.startswith(b"\x1f\x8b"):
+        text = gzip.decompress(text)
+    before, *records = ("\n" + text.decode().replace("\r", "\n")).split("\n>")
+    if before.strip() or not records:
+        raise ValueError(f"{os.fspath(path)!r} is not a FASTA file: it must begin with '>'.")
+    sequences = []
+    for record in records:
+        header, _, lines = record.partition("\n")
+        letters = "".join(lines.split())
+        name = header.split(maxsplit=1)[0] if header.strip() else ""
+        sequences.append(Sequence(letters.upper() if upper else letters, name, header.strip()))
+    return sequences
+
+
+def check_sequences(X, name="X"):
+    """Sequences as a one-dimensional array of strings, or an error that names the wrong one."""
+    if isinstance(X, str | os.PathLike):
+        if not os.path.isfile(X):
+            raise ValueError(
+                f"{name} must be a list, array or Series of strings or the path of a FASTA file, "
+                f"got one string that is no file: {os.fspath(X)[:60]!r}."
+            )
+        X = read_fasta(X)
+    elif hasattr(X, "iloc") and getattr(X, "ndim", 0) == 1:
+        labels = (str(label) for label in X.index)
+        X = [_named(x, label) for x, label in zip(X, labels, strict=True)]
+    if getattr(X, "ndim", 1) != 1:
+        raise ValueError(
+            f"{name} must be one-dimensional, a list, array or Series of strings; got an array of "
+            f"shape {X.shape}."
+        )
+    X = list(X)
+    for i, x in enumerate(X):
+        if not isinstance(x, str):
+            raise TypeError(f"{name} must contain strings, but {called(X, i)} is {x!r}.")
+        if not x:
+            raise ValueError(f"{called(X, i)} of {name} is empty.")
+    array = np.empty(len(X), dtype=object)
+    array[:] = X
+    return array
+
+
+def _named(x, label):
+    """A string of a pandas Series with its label; what is no string, as it is."""
+    return Sequence(x, label) if isinstance(x, str) and not isinstance(x, Sequence) else x
+
+
+def called(X, i):
+    """How an error speaks of a sequence: by number and, if it has one, by name."""
+    name = getattr(X[i], "name", "")
+    return f"sequence {i} ({name!r})" if name and name != str(i) else f"sequence {i}"
+
+
+def code_points(X):
+    """All letters of an array of strings as one array of code points, and where each starts."""
+    text = "".join(X.tolist()).encode("utf-32-le", "surrogatepass")
+    starts = np.zeros(len(X) + 1, dtype=np.intp)
+    np.cumsum([len(x) for x in X], out=starts[1:])
+    return np.frombuffer(text, dtype="<u4").astype(np.int32), starts
+
+
+class SequenceKernel(Kernel):
+    """What the kernels of sequences share: strings as objects, alphabet, normalisation.
+
+    Objects are a list, tuple, array or pandas Series of strings, or the path of a FASTA file.
+    """
+
+    takes_vectors = False
+    alphabet = None
+    unknown = "error"
+
+    @property
+    def shortest(self):
+        """Letters that a sequence must have."""
+        return 1
+
+    @property
+    def letters(self):
+        """The sorted letters of the alphabet; None if every letter is known."""
+        if self.alphabet is None:
+            return None
+        return "".join(sorted(ALPHABETS.get(self.alphabet, self.alphabet)))
+
+    def check_parameters(self):
+        check_flag("normalize", self.normalize)
+        check_choice("unknown", self.unknown, ("error", "skip"))
+        if self.alphabet is None:
+            return
+        if not isinstance(self.alphabet, str) or len(set(self.letters)) < max(len(self.letters), 1):
+            names = ", ".join(repr(name) for name in ALPHABETS)
+            raise ValueError(
+                f"alphabet must be a string of distinct letters, one of {names}, or None for the "
+                f"letters that occur; got {self.alphabet!r}."
+            )
+
+    def check_objects(self, X, name="X"):
+        X = check_sequences(X, name)
+        for i, x in enumerate(X):
+            if len(x) < self.shortest:
+                raise ValueError(
+                    f"{called(X, i)} of {name} has {len(x)} letters; {self!r} needs at least "
+                    f"{self.shortest}."
+                )
+        if self.letters is not None and self.unknown == "error":
+            self._check_letters(X, name)
+        return X
+
+    def _check_letters(self, X, name):
+        points, starts = self._encode(X)
+        if (points >= 0).all():
+            return
+        place = int(np.argmax(points < 0))
+        i = int(np.searchsorted(starts, place, side="right")) - 1
+        position = place - starts[i]
+        letter = X[i][position]
+        hint = " Write it in upper case." if letter.upper() in self.letters else ""
+        raise ValueError(
+            f"{called(X, i)} of {name} has the letter {letter!r} at position {position} (counted "
+            f"from 0), which is not in the alphabet {self.letters!r}.{hint}"
+        )
+
+    def _encode(self, X):
+        """Code points of the letters, -1 for unknown ones, and where each sequence starts."""
+        points, starts = code_points(X)
+        if self.letters is not None:
+            points[~np.isin(points, [ord(letter) for letter in self.letters])] = -1
+        return points, starts

@@ -1,0 +1,229 @@
+"""Kernels of sequences that are computed pair by pair: weighted degree and gappy subsequences."""
+
+from abc import abstractmethod
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._core._sequences import subsequences, weighted_degree
+from .._validation import check_number, check_positive_integer
+from ._sequence import SequenceKernel, called
+from ._sequence_features import FeatureMap, FeatureTable, counts, kmers, rank, spell
+
+
+class PairKernel(SequenceKernel):
+    """A kernel that is computed pair by pair, and normalised afterwards."""
+
+    @abstractmethod
+    def _pairs(self, X, Z):
+        """Values of all pairs, not normalised; each pair once if X is Z."""
+
+    def prepare(self, X):
+        prepared = Prepared(X, np.ones(len(X)))
+        if self.normalize:
+            roots = np.sqrt(self._positive_diagonal(prepared))
+            prepared.values = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
+        return prepared
+
+    def evaluate(self, X, Z):
+        K = self._pairs(X.sequences, Z.sequences)
+        K *= X.values[:, None]
+        K *= Z.values
+        return K
+
+    def diagonal(self, X):
+        return self._diagonal(X.sequences) * X.values**2
+
+    def _diagonal(self, X):
+        return np.array([self._pairs(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(X))])
+
+    def _positive_diagonal(self, prepared):
+        values = self._diagonal(prepared.sequences)
+        if (values < 0).any():
+            i = int(np.argmin(values))
+            raise ValueError(
+                f"{self!r} cannot be normalised: {called(prepared.sequences, i)} has the value "
+                f"{values[i]:.3g} with itself. Use normalize=False."
+            )
+        return values
+
+
+class Prepared:
+    """Sequences and a number for each, with which its values are normalised; indexed together."""
+
+    def __init__(self, sequences, values):
+        self.sequences, self.values = sequences, values
+        self.shape = (len(sequences),)
+
+    def __getitem__(self, index):
+        return Prepared(self.sequences[index], self.values[index])
+
+
+class WeightedDegree(PairKernel):
+    """Weighted degree kernel: words of up to `degree` letters at the same position.
+
+    ``k(x, z) = sum_d b_d sum_l [x and z have the same word of length d at position l]`` with
+    ``b_d = 2 (degree - d + 1) / (degree (degree + 1))``. With a shift, a word of x may stand up
+    to `shift` places before or behind that of z: such a pair counts ``1 / (2 (s + 1))`` at distance
+    s (Rätsch, Sonnenburg and Schölkopf 2005). This is positive definite, because the matrix of
+    these weights is: ``1/2 + sum_s cos(s t) / (s + 1) >= 0`` for all t.
+
+    All sequences must have the same length.
+
+    Parameters
+    ----------
+    degree : int, default=3
+        Length of the longest words.
+    shift : int, default=0
+        Largest distance of two positions.
+    normalize : bool, default=True
+        Whether to divide by ``sqrt(k(x, x) k(z, z))``.
+    alphabet : str, default=None
+        The letters, or "dna", "rna" or "protein"; None means the letters that occur. Upper and
+        lower case are different letters.
+    unknown : {"error", "skip"}, default="error"
+        Whether a letter outside the alphabet is an error or matches nothing, not even itself.
+
+    Examples
+    --------
+    >>> from psvm.kernels import WeightedDegree
+    >>> WeightedDegree(degree=2, normalize=False)(["ACGT"], ["ACGT", "ACTT"]).round(3)
+    array([[3.667, 2.333]])
+    """
+
+    positive_definite = True
+
+    def __init__(self, degree=3, shift=0, normalize=True, *, alphabet=None, unknown="error"):
+        self.degree = degree
+        self.shift = shift
+        self.normalize = normalize
+        self.alphabet = alphabet
+        self.unknown = unknown
+
+    def check_parameters(self):
+        super().check_parameters()
+        check_positive_integer("degree", self.degree)
+        check_number("shift", self.shift, least=0)
+        if int(self.shift) != self.shift:
+            raise ValueError(f"shift must be an integer, got {self.shift!r}.")
+
+    def check_objects(self, X, name="X"):
+        X = super().check_objects(X, name)
+        check_equal_lengths(X, len(X[0]) if len(X) else 0, name)
+        return X
+
+    @property
+    def _weights(self):
+        """``b_d`` for ``d = 1, ..., degree``."""
+        D = self.degree
+        return 2.0 * np.arange(D, 0, -1) / (D * (D + 1))
+
+    def _pairs(self, X, Z):
+        K = np.empty((len(X), len(Z)))
+        if K.size == 0:
+            return K
+        check_equal_lengths(Z, len(X[0]), "Z")
+        x, z = (self._encode(part)[0].reshape(len(part), -1) for part in (X, Z))
+        distances = np.arange(min(self.shift, x.shape[1] - 1) + 1)
+        shift_weights = np.where(distances == 0, 1.0, 0.5 / (distances + 1))
+        gain = np.concatenate([[0.0], np.cumsum(self._weights)])
+        weighted_degree(x, z, gain, shift_weights, X is Z, K)
+        return K
+
+    def feature_map(self):
+        """A transformer to sparse features, words with positions such as "12:ACG".
+
+        Only without a shift.
+
+        Returns
+        -------
+        FeatureMap
+        """
+        return FeatureMap(self)
+
+    def feature_table(self, X):
+        """The table of checked sequences."""
+        if self.shift:
+            raise ValueError(f"{self!r} has no sparse features; they need shift=0.")
+        points, starts = self._encode(X)
+        matrices, names = [], []
+        for d, weight in enumerate(self._weights[: starts[1] if len(X) else 0], start=1):
+            columns, indptr, places, words = kmers(points, starts, d)
+            position = places - np.repeat(starts[:-1], np.diff(indptr))
+            pairs, columns = rank(position * len(words) + columns)
+            position, word = np.divmod(pairs, max(len(words), 1))
+            names.append(np.char.add(np.char.mod("%d:", position), spell(words)[word]))
+            matrices.append(np.sqrt(weight) * counts(columns, indptr, len(pairs)))
+        F, names = sp.hstack(matrices, format="csr"), np.concatenate(names)
+        order = np.argsort(names)
+        scale = self.prepare(X).values
+        F.data *= np.repeat(scale, np.diff(F.indptr))
+        return FeatureTable(F[:, order], names[order])
+
+
+def check_equal_lengths(X, length, name):
+    """Raise a ValueError that names the first sequence of another length."""
+    for i, x in enumerate(X):
+        if len(x) != length:
+            raise ValueError(
+                f"{called(X, i)} of {name} has {len(x)} letters where the first one has {length}; "
+                "the weighted degree kernel needs sequences of equal length."
+            )
+
+
+class Subsequence(PairKernel):
+    """String kernel of all subsequences of n letters, gaps allowed.
+
+    The feature of a word u of n letters is the sum of ``decay^span`` over all its occurrences,
+    where the span counts the letters from the first to the last one: BIO in BIOINFORMATICS has
+    the value ``decay^3 + 2 decay^7``. The kernel is the inner product of these features, found by
+    dynamic programming in time ``n |x| |z|`` (Lodhi et al. 2002). A sequence shorter than n is an
+    error.
+
+    Parameters
+    ----------
+    n : int, default=3
+        Length of the subsequences.
+    decay : float, default=0.5
+        Factor per letter of the span, in (0, 1].
+    normalize : bool, default=True
+        Whether to divide by ``sqrt(k(x, x) k(z, z))``.
+    alphabet : str, default=None
+        The letters, or "dna", "rna" or "protein"; None means the letters that occur. Upper and
+        lower case are different letters.
+    unknown : {"error", "skip"}, default="error"
+        Whether a letter outside the alphabet is an error or matches nothing, not even itself.
+
+    Examples
+    --------
+    >>> from psvm.kernels import Subsequence
+    >>> kernel = Subsequence(n=3, decay=0.5, normalize=False)
+    >>> kernel(["BIOINFORMATICS"], ["BIO"]) / 0.5**3 == 0.5**3 + 2 * 0.5**7
+    array([[ True]])
+    """
+
+    positive_definite = True
+
+    def __init__(self, n=3, decay=0.5, normalize=True, *, alphabet=None, unknown="error"):
+        self.n = n
+        self.decay = decay
+        self.normalize = normalize
+        self.alphabet = alphabet
+        self.unknown = unknown
+
+    @property
+    def shortest(self):
+        return self.n
+
+    def check_parameters(self):
+        super().check_parameters()
+        check_positive_integer("n", self.n)
+        check_number("decay", self.decay, above=0)
+        if self.decay > 1:
+            raise ValueError(f"decay must be at most 1, got {self.decay!r}.")
+
+    def _pairs(self, X, Z):
+        K = np.empty((len(X), len(Z)))
+        if K.size:
+            subsequences(*self._encode(X), *self._encode(Z), self.n, self.decay, X is Z, K)
+        return K

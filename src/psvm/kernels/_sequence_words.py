@@ -1,0 +1,138 @@
+"""Kernels of sequences by their words of k letters: spectrum and mismatch."""
+
+from itertools import combinations, product
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._validation import check_flag, check_number, check_positive_integer
+from ._sequence_features import LARGEST_CODE, FeatureKernel, counts, kmers, rank, spell
+
+
+class Spectrum(FeatureKernel):
+    """Spectrum kernel: inner product of the counts of all k-mers.
+
+    A sequence shorter than k is an error.
+
+    Parameters
+    ----------
+    k : int, default=3
+        Length of the words.
+    normalize : bool, default=True
+        Whether to divide by ``sqrt(k(x, x) k(z, z))``; a sequence without any word has the value 0
+        with all others.
+    alphabet : str, default=None
+        The letters, or "dna", "rna" or "protein"; None means the letters that occur. Upper and
+        lower case are different letters.
+    unknown : {"error", "skip"}, default="error"
+        Whether a letter outside the alphabet is an error, or words with it are not counted.
+    presence : bool, default=False
+        Whether a word counts once, however often it occurs.
+
+    Examples
+    --------
+    >>> from psvm.kernels import Spectrum
+    >>> Spectrum(k=2, normalize=False)(["ACAC", "CCAC"])
+    array([[5., 3.],
+           [3., 3.]])
+    """
+
+    def __init__(self, k=3, normalize=True, *, alphabet=None, unknown="error", presence=False):
+        self.k = k
+        self.normalize = normalize
+        self.alphabet = alphabet
+        self.unknown = unknown
+        self.presence = presence
+
+    @property
+    def shortest(self):
+        return self.k
+
+    def check_parameters(self):
+        super().check_parameters()
+        check_positive_integer("k", self.k)
+        check_flag("presence", self.presence)
+
+    def feature_table(self, X):
+        columns, indptr, _, words = kmers(*self._encode(X), self.k)
+        F = counts(columns, indptr, len(words))
+        if self.presence:
+            F.data[:] = 1.0
+        return self._table(F, spell(words))
+
+
+class Mismatch(FeatureKernel):
+    """Mismatch kernel: a k-mer counts for all words that differ from it in at most m letters.
+
+    Time and memory are proportional to the number of words per k-mer, which is the sum of
+    ``binomial(k, i) (|alphabet| - 1)^i`` for i up to m. A sequence shorter than k is an error.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Length of the words.
+    m : int, default=1
+        Largest number of mismatches, less than k.
+    alphabet : str, default="ACGT"
+        The letters, or "dna", "rna" or "protein". Upper and lower case are different letters.
+    normalize : bool, default=True
+        Whether to divide by ``sqrt(k(x, x) k(z, z))``; a sequence without any word has the value 0
+        with all others.
+    unknown : {"error", "skip"}, default="error"
+        Whether a letter outside the alphabet is an error, or words with it are not counted.
+
+    Examples
+    --------
+    >>> from psvm.kernels import Mismatch
+    >>> Mismatch(k=2, m=1, normalize=False)(["AC"], ["AC", "AG", "GT"])
+    array([[7., 4., 2.]])
+    """
+
+    def __init__(self, k=5, m=1, alphabet="ACGT", normalize=True, *, unknown="error"):
+        self.k = k
+        self.m = m
+        self.alphabet = alphabet
+        self.normalize = normalize
+        self.unknown = unknown
+
+    @property
+    def shortest(self):
+        return self.k
+
+    def check_parameters(self):
+        super().check_parameters()
+        check_positive_integer("k", self.k)
+        check_number("m", self.m, least=0)
+        if int(self.m) != self.m or self.m >= self.k:
+            raise ValueError(f"m must be an integer from 0 to k - 1, got {self.m!r}.")
+        if self.alphabet is None:
+            raise ValueError("alphabet must be given: all its letters count as mismatches.")
+        if len(self.letters) ** self.k > LARGEST_CODE:
+            raise ValueError(
+                f"k={self.k} is too long for an alphabet of {len(self.letters)} letters: there "
+                "must be at most 2^62 words."
+            )
+
+    def feature_table(self, X):
+        columns, indptr, _, words = kmers(*self._encode(X), self.k)
+        alphabet = np.array([ord(letter) for letter in self.letters])
+        near = self._neighbours(np.searchsorted(alphabet, words), len(alphabet))
+        codes, places = rank(near)
+        starts = np.arange(len(words) + 1) * near.shape[1]
+        M = sp.csr_array((np.ones(near.size), places.ravel(), starts), (len(words), len(codes)))
+        digits = codes[:, None] // len(alphabet) ** np.arange(self.k)[::-1] % len(alphabet)
+        return self._table(
+            sp.csr_array(counts(columns, indptr, len(words)) @ M), spell(alphabet[digits])
+        )
+
+    def _neighbours(self, digits, base):
+        """Codes of all words within m mismatches of each word, one row per word."""
+        powers = base ** np.arange(self.k)[::-1]
+        codes = digits @ powers
+        near = [codes]
+        for n_changed in range(1, self.m + 1):
+            for where in combinations(range(self.k), n_changed):
+                old = digits[:, where]
+                for step in product(range(1, base), repeat=n_changed):
+                    near.append(codes + ((old + step) % base - old) @ powers[list(where)])
+        return np.stack(near, axis=1)
