@@ -15,7 +15,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from .._validation import check_number
 from ._base import Kernel
 
-TILE_COLUMNS, TILE_SIZE = 1024, 2**16
+TILE_COLUMNS, TILE_SIZE = 256, 2**16
 """Width and size of a tile: it stays in the second-level cache, and BLAS runs at full speed."""
 TILE = 2**20
 """Numbers in a temporary copy of some rows."""
