@@ -1,9 +1,9 @@
 """Pairwise data: PSVC on the matrix as it was measured, SVC on what it has to be made into.
 
 Cross-validation of binary tasks (one class against the rest) with ten stratified folds (five for
-newsgroups), the same for all. The hyper-parameter of every method (epsilon for PSVC, C for SVC) is chosen by the same
-five inner folds among eight values. A training fold is a submatrix: neither rows nor columns of
-test objects are used.
+newsgroups), the same for all. The hyper-parameter of every method (epsilon for PSVC, C for SVC) is
+chosen by the same five inner folds among eight values. A training fold is a submatrix: neither
+rows nor columns of test objects are used.
 
 PSVC takes similarities and dissimilarities as they are; or, "centred", dissimilarities D as
 ``-1/2 J D^2 J`` (J centres with the training objects), which is indefinite unless D is Euclidean.
