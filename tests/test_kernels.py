@@ -430,6 +430,7 @@ def test_combinations(name):
     prepared, index = kernel.prepare(X), np.array([3, 1, 8])
     assert_allclose(kernel.evaluate(prepared[index], prepared[2:4]), kernel(X[index], X[2:4]))
     assert prepared.shape[0] == 17
+    assert kernel(X.astype(np.float32)).dtype == np.float32
 
 
 def test_normalized_needs_positive_squares():

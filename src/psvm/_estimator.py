@@ -291,8 +291,11 @@ class BasePSVM(BaseEstimator):
         self.solution_ = solution
         if self._kernel_name not in MEASURED:
             self._kernel = description.kernel
-            self._prepared_support = description.matrix.Z[support]
             self.support_objects_ = description.objects[support]
+            translated = description.matrix.Z is not description.objects
+            self._prepared_support = (
+                description.matrix.Z[support] if translated else self.support_objects_
+            )
         elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
             self.support_objects_ = self.feature_names_in_[support]
         else:

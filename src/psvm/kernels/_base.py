@@ -1,5 +1,6 @@
 """What every kernel is: a small object with parameters that can be called and combined."""
 
+import operator
 from abc import ABC, abstractmethod
 from numbers import Real
 
@@ -154,7 +155,9 @@ class Constant(Kernel):
         return X if hasattr(X, "shape") else np.asarray(X)
 
     def evaluate(self, X, Z):
-        return np.full((X.shape[0], Z.shape[0]), float(self.value))
+        single = getattr(X, "dtype", None) == getattr(Z, "dtype", None) == np.float32
+        dtype = np.float32 if single else np.float64
+        return np.full((X.shape[0], Z.shape[0]), self.value, dtype=dtype)
 
 
 class _Parts:
@@ -169,7 +172,7 @@ class _Parts:
 
 
 class _Pair(Kernel):
-    """Two kernels of the same objects."""
+    """Two kernels of the same objects, whose values a subclass joins in place by `_join`."""
 
     def __init__(self, k1, k2):
         self.k1 = k1
@@ -210,6 +213,14 @@ class _Pair(Kernel):
     def prepare(self, X):
         return _Parts(self.k1.prepare(X), self.k2.prepare(X))
 
+    def evaluate(self, X, Z):
+        return self._join(
+            self.k1.evaluate(X.parts[0], Z.parts[0]), self.k2.evaluate(X.parts[1], Z.parts[1])
+        )
+
+    def diagonal(self, X):
+        return self._join(self.k1.diagonal(X.parts[0]), self.k2.diagonal(X.parts[1]))
+
 
 class Sum(_Pair):
     """``k1(x, z) + k2(x, z)``, written ``k1 + k2``.
@@ -228,13 +239,7 @@ class Sum(_Pair):
     array([[2.]])
     """
 
-    def evaluate(self, X, Z):
-        K = self.k1.evaluate(X.parts[0], Z.parts[0])
-        K += self.k2.evaluate(X.parts[1], Z.parts[1])
-        return K
-
-    def diagonal(self, X):
-        return self.k1.diagonal(X.parts[0]) + self.k2.diagonal(X.parts[1])
+    _join = staticmethod(operator.iadd)
 
 
 class Product(_Pair):
@@ -251,13 +256,7 @@ class Product(_Pair):
     array([[4.]])
     """
 
-    def evaluate(self, X, Z):
-        K = self.k1.evaluate(X.parts[0], Z.parts[0])
-        K *= self.k2.evaluate(X.parts[1], Z.parts[1])
-        return K
-
-    def diagonal(self, X):
-        return self.k1.diagonal(X.parts[0]) * self.k2.diagonal(X.parts[1])
+    _join = staticmethod(operator.imul)
 
 
 class Normalized(Kernel):

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 from .._validation import check_number
 from ._base import Kernel
 
-TILE_COLUMNS, TILE_SIZE = 1024, 2**16
+TILE_COLUMNS, TILE_SIZE = 256, 2**16
 """Width and size of a tile: it stays in the second-level cache, and BLAS runs at full speed."""
 TILE = 2**20
 """Numbers in a temporary copy of some rows."""
@@ -89,7 +89,22 @@ class Polynomial(Kernel):
         return K
 
 
-class RBF(Kernel):
+class _Exponential(Kernel):
+    """``exp(-gamma d(x, z))`` with ``d(x, x) = 0``."""
+
+    positive_definite = True
+
+    def __init__(self, gamma=1.0):
+        self.gamma = gamma
+
+    def check_parameters(self):
+        check_number("gamma", self.gamma, above=0)
+
+    def diagonal(self, X):
+        return np.ones(X.shape[0], dtype=X.dtype)
+
+
+class RBF(_Exponential):
     """``k(x, z) = exp(-gamma ||x - z||^2)``.
 
     Parameters
@@ -104,14 +119,6 @@ class RBF(Kernel):
            [0.135, 1.   ]])
     """
 
-    positive_definite = True
-
-    def __init__(self, gamma=1.0):
-        self.gamma = gamma
-
-    def check_parameters(self):
-        check_number("gamma", self.gamma, above=0)
-
     def evaluate(self, X, Z):
         squares = _SquaredDistances(X, Z, factor=-self.gamma)
         K = squares.empty()
@@ -120,11 +127,8 @@ class RBF(Kernel):
             np.exp(D, out=K[rows, columns])
         return K
 
-    def diagonal(self, X):
-        return np.ones(X.shape[0], dtype=X.dtype)
 
-
-class Laplacian(Kernel):
+class Laplacian(_Exponential):
     """``k(x, z) = exp(-gamma sum_i |x_i - z_i|)``, as `sklearn.metrics.pairwise.laplacian_kernel`.
 
     Parameters
@@ -138,14 +142,6 @@ class Laplacian(Kernel):
     array([[0.135]])
     """
 
-    positive_definite = True
-
-    def __init__(self, gamma=1.0):
-        self.gamma = gamma
-
-    def check_parameters(self):
-        check_number("gamma", self.gamma, above=0)
-
     def evaluate(self, X, Z):
         X, Z = _same_storage(X, Z)
         K = np.empty((X.shape[0], Z.shape[0]), dtype=_precision(X, Z))
@@ -156,9 +152,6 @@ class Laplacian(Kernel):
             D *= -self.gamma
             np.exp(D, out=K[rows], casting="same_kind")
         return K
-
-    def diagonal(self, X):
-        return np.ones(X.shape[0], dtype=X.dtype)
 
 
 class Plummer(Kernel):
