@@ -277,7 +277,9 @@ def _homotopy(problem, epsilons, min_ratio, tol, max_features, max_iter):
     largest = problem.epsilon_max
     wanted = np.array([min_ratio * largest]) if epsilons is None else epsilons
     stops = wanted[wanted < largest]
-    blocks, status = trace(problem, stops, tol=tol, max_features=max_features, max_iter=max_iter)
+    blocks, status = trace(
+        problem, stops, knots=True, tol=tol, max_features=max_features, max_iter=max_iter
+    )
     points = _join(blocks, problem.K.shape[1])
     if epsilons is None:
         return _result(problem, "homotopy", status, points, points)

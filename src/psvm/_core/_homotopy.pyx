@@ -70,13 +70,13 @@ cdef class Homotopy(ActiveSet):
             self._newton()
             self._list_waiting()
 
-    def trace(self, const double[::1] stops, Py_ssize_t most):
+    def trace(self, const double[::1] stops, Py_ssize_t most, bint knots):
         """Follow the path to the last of the decreasing `stops`, through at most `most` points.
 
         Returns
         -------
         epsilons, alphas : ndarrays of shape (m,) and (m, n)
-            The knots and the stops that were met, in the order of the path.
+            The stops that were met, and if wanted the knots, in the order of the path.
         """
         cdef Py_ssize_t count = 0, stop = 0, n = self.n
         epsilons, alphas = np.empty(most), np.empty((most, n))
@@ -88,7 +88,9 @@ cdef class Homotopy(ActiveSet):
                 stop += 1
             while count < most and stop < stops.shape[0]:
                 self._piece(stops[stop])
-                if self.epsilon < last - TINY * self.scale or self.epsilon == stops[stop]:
+                if self.epsilon == stops[stop] or (
+                    knots and self.epsilon < last - TINY * self.scale
+                ):
                     last = epsilons_[count] = self.epsilon
                     memcpy(&alphas_[count, 0], self.alpha_, n * sizeof(double))
                     count += 1

@@ -50,7 +50,7 @@ class Points:
         return Points(epsilons, self.index, alphas, gaps, violations)
 
 
-def trace(problem, stops, *, tol, max_features, max_iter):
+def trace(problem, stops, *, knots, tol, max_features, max_iter):
     """Follow the path from epsilon_max down.
 
     The path of a working set W is followed ahead through some knots. Between two knots alpha and F
@@ -64,6 +64,8 @@ def trace(problem, stops, *, tol, max_features, max_iter):
         Its epsilon plays no part.
     stops : ndarray
         Decreasing epsilons below epsilon_max at which a point is wanted; the last one is the end.
+    knots : bool
+        Whether the knots are wanted as well. Without them only the stops are certified.
     tol : float
         Largest violation as a share of epsilon_max.
     max_features : int or None
@@ -75,12 +77,12 @@ def trace(problem, stops, *, tol, max_features, max_iter):
     -------
     list of Points, Status
     """
-    return _Tracer(problem, stops, tol, max_features, max_iter).run()
+    return _Tracer(problem, stops, knots, tol, max_features, max_iter).run()
 
 
 class _Tracer:
-    def __init__(self, problem, stops, tol, max_features, max_iter):
-        self.problem, self.stops = problem, stops
+    def __init__(self, problem, stops, knots, tol, max_features, max_iter):
+        self.problem, self.stops, self.knots = problem, stops, knots
         self.scale = problem.epsilon_max
         self.threshold = tol * self.scale
         self.max_features = np.inf if max_features is None else max_features
@@ -117,7 +119,7 @@ class _Tracer:
     def ahead(self):
         """Follow the path of W through some points, and evaluate them with all columns."""
         problem, W = self.problem, self.workspace
-        epsilons, alphas = W.small.trace(self.stops, self.length)
+        epsilons, alphas = W.small.trace(self.stops, self.length, self.knots)
         R = W.fits(alphas.T)
         R -= problem.y[:, None]
         F = problem.K.rmatvec(R)
