@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow lint bench bench-smo bench-defaults bench-solvers bench-svm bench-kernels bench-dyadic clean
+.PHONY: demo test test-slow lint bench bench-smo bench-defaults bench-solvers bench-path bench-svm bench-kernels bench-dyadic clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -24,10 +24,13 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 
-bench: bench-defaults bench-solvers bench-svm bench-smo bench-kernels bench-dyadic
+bench: bench-defaults bench-solvers bench-svm bench-smo bench-kernels bench-dyadic bench-path
 
 bench-solvers: $(VENV)/.installed $(VENV)/.adelie
 	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py
+
+bench-path: $(VENV)/.installed $(VENV)/.adelie
+	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_path.py
 
 bench-svm: $(VENV)/.installed $(VENV)/.peers
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_svm.py

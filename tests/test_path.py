@@ -12,6 +12,7 @@ from sklearn.linear_model import Lasso, lars_path
 
 import psvm
 import reference
+from psvm import _path
 from psvm.kernels import RBF
 from psvm.matrix import KernelMatrix
 
@@ -157,8 +158,11 @@ def test_agrees_with_lasso_and_solve(rng):
         np.testing.assert_allclose(path.alpha_at(epsilon), solution.alpha, atol=1e-7)
 
 
+@pytest.mark.parametrize("traced", [True, False])
 @pytest.mark.parametrize("C", [np.inf, 0.3])
-def test_grid_is_homotopy(rng, C):
+def test_grid_is_homotopy(rng, monkeypatch, C, traced):
+    if not traced:
+        monkeypatch.setattr(_path, "LARGEST_TRACED", 0)
     K, y = rng.normal(size=(30, 400)), rng.normal(size=30)
     grid = psvm.epsilon_path(K, y, C, method="grid", n_epsilons=20, min_ratio=0.05)
     exact = psvm.epsilon_path(K, y, C, method="homotopy", epsilons=grid.epsilons)

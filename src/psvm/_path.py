@@ -17,6 +17,10 @@ from .solvers import Points, Status, WorkingSet, trace
 
 LARGEST_HOMOTOPY = 500
 """Rank of K up to which the knots are few enough to visit them all."""
+LARGEST_TRACED = 1000
+"""Support objects up to which a grid is reached along the path, certified in blocks."""
+LOOSE, NEAR = 0.01, 0.97
+"""Tolerance of the first guess of the columns that matter, and how near to epsilon they come."""
 
 
 def epsilon_path(
@@ -57,9 +61,9 @@ def epsilon_path(
     max_features : int, default=None
         The path ends before more than this many variables are non-zero.
     method : {"auto", "homotopy", "grid"}, default="auto"
-        "homotopy" follows the piecewise linear path exactly, from knot to knot. "grid" solves
-        problem after problem with warm starts. "auto" is the homotopy where K has few rows or few
-        columns, which makes the knots few.
+        "homotopy" follows the piecewise linear path exactly, from knot to knot. "grid" certifies
+        the solutions of a grid and nothing between. "auto" is the homotopy where K has at
+        most 500 rows or columns, which makes the knots few.
     sample_weight : array-like of shape (L,), default=None
         Weights of the rows. Weights of 0 leave rows out, so that the paths of a cross-validation
         can share K.
@@ -105,7 +109,8 @@ def epsilon_path(
     with threads():
         problem = Problem.create(Standardized(matrix, weights), y, C, 0.0)
         if method == "homotopy":
-            path = _homotopy(problem, epsilons, min_ratio, tol, max_features, max_iter)
+            limits = {"tol": tol, "max_features": max_features, "max_iter": max_iter}
+            path = _homotopy(problem, epsilons, min_ratio, **limits)
         else:
             if epsilons is None:
                 epsilons = problem.epsilon_max * np.geomspace(1.0, min_ratio, n_epsilons)
@@ -272,29 +277,44 @@ class EpsilonPath:
         )
 
 
-def _homotopy(problem, epsilons, min_ratio, tol, max_features, max_iter):
+def _homotopy(problem, epsilons, min_ratio, **limits):
     """The path from knot to knot."""
-    largest = problem.epsilon_max
-    wanted = np.array([min_ratio * largest]) if epsilons is None else epsilons
-    stops = wanted[wanted < largest]
-    blocks, status = trace(
-        problem, stops, knots=True, tol=tol, max_features=max_features, max_iter=max_iter
-    )
+    if epsilons is not None:
+        return _traced(problem, "homotopy", epsilons, **limits)
+    end = np.array([min_ratio * problem.epsilon_max])
+    blocks, status = trace(problem, end[end < problem.epsilon_max], **limits)
     points = _join(blocks, problem.K.shape[1])
-    if epsilons is None:
-        return _result(problem, "homotopy", status, points, points)
-    reached = np.flatnonzero(np.isin(points[0], stops))
+    return _result(problem, "homotopy", status, points, points)
+
+
+def _traced(problem, method, wanted, **options):
+    """The solutions at the wanted epsilons."""
+    stops = wanted[wanted < problem.epsilon_max]
+    blocks, status = trace(problem, stops, **options)
+    points = epsilons, *others = _join(blocks, problem.K.shape[1])
     # Where epsilon exceeds epsilon_max the solution is that of epsilon_max, the first point.
     above = np.zeros(len(wanted) - len(stops), dtype=np.intp)
-    rows = np.concatenate([above, reached])
-    _, *others = points
+    rows = np.concatenate([above, np.flatnonzero(np.isin(epsilons, stops))])
     chosen = (wanted[: len(rows)], *(part[rows] for part in others))
-    return _result(problem, "homotopy", status, chosen, points)
+    return _result(problem, method, status, chosen, points if method == "homotopy" else chosen)
 
 
 def _grid(problem, epsilons, tol, max_features):
+    """The solutions of a grid, and nothing between."""
+    if max_features is None:
+        stated = problem.with_parameters(epsilon=epsilons[-1])
+        last = WorkingSet(tol=LOOSE).minimise(stated)
+        if len(last.support) <= LARGEST_TRACED:
+            # What matters at the end of the path is most of what matters on it.
+            near = (last.alpha != 0) | (np.abs(last.F) > NEAR * epsilons[-1])
+            first = np.flatnonzero(near & (problem.K.norms > 0))
+            return _traced(problem, "grid", epsilons, tol=tol, knots=False, first=first)
+    return _one_by_one(problem, epsilons, tol, max_features)
+
+
+def _one_by_one(problem, epsilons, tol, max_features):
     """Problem after problem, each from the solution of the one before."""
-    largest, P = problem.epsilon_max, problem.K.shape[1]
+    largest = problem.epsilon_max
     workspace, alpha, status, blocks = WorkingSet().workspace(problem.K), None, None, []
     for epsilon in epsilons:
         solver = WorkingSet(tol=tol * (largest / epsilon if 0 < epsilon < largest else 1.0))
@@ -306,7 +326,7 @@ def _grid(problem, epsilons, tol, max_features):
             break
         certificate = (np.array([solution.gap]), np.array([max(solution.kkt_violation, 0.0)]))
         blocks.append(Points(np.array([epsilon]), support, alpha[None, support], *certificate))
-    points = _join(blocks, P)
+    points = _join(blocks, problem.K.shape[1])
     return _result(problem, "grid", status or Status.OPTIMAL, points, points)
 
 

@@ -50,7 +50,7 @@ class Points:
         return Points(epsilons, self.index, alphas, gaps, violations)
 
 
-def trace(problem, stops, *, knots, tol, max_features, max_iter):
+def trace(problem, stops, *, tol, knots=True, first=None, max_features=None, max_iter=None):
     """Follow the path from epsilon_max down.
 
     The path of a working set W is followed ahead through some knots. Between two knots alpha and F
@@ -68,6 +68,8 @@ def trace(problem, stops, *, knots, tol, max_features, max_iter):
         Whether the knots are wanted as well. Without them only the stops are certified.
     tol : float
         Largest violation as a share of epsilon_max.
+    first : ndarray of int, default=None
+        The columns of the first working set; None takes those that come first on the path.
     max_features : int or None
         The path ends before more variables are non-zero.
     max_iter : int or None
@@ -77,7 +79,7 @@ def trace(problem, stops, *, knots, tol, max_features, max_iter):
     -------
     list of Points, Status
     """
-    return _Tracer(problem, stops, knots, tol, max_features, max_iter).run()
+    return _Tracer(problem, stops, knots, tol, max_features, max_iter).run(first)
 
 
 class _Tracer:
@@ -97,11 +99,14 @@ class _Tracer:
         self.done = [Points(np.array([self.scale]), self.workspace.index, start, gap, gap)]
         self.n_points = 1
 
-    def run(self):
+    def run(self, first):
         """Returns the points and how it ended."""
         status = Status.OPTIMAL
         if len(self.stops):
-            self.extend(np.abs(self.F), FIRST)
+            if first is None or self.workspace.whole:
+                self.extend(np.abs(self.F), FIRST)
+            else:
+                self.workspace.extend(first)
             self.restart()
             status = None
         while status is None:
