@@ -2,6 +2,7 @@
 
 from importlib.metadata import version
 
+from ._path import EpsilonPath, epsilon_path
 from ._solve import solve
 from ._spectrum import MatrixSpectrum, matrix_spectrum
 from .estimators import PSVC, PSVR
@@ -11,10 +12,12 @@ __all__ = [
     "PSVC",
     "PSVR",
     "SMO",
+    "EpsilonPath",
     "MatrixSpectrum",
     "Solution",
     "Status",
     "WorkingSet",
+    "epsilon_path",
     "matrix_spectrum",
     "solve",
 ]

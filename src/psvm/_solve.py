@@ -85,13 +85,8 @@ def solve(
     check_number("C", C, above=0, infinite=True)
     check_number("epsilon", epsilon, least=0)
     solver = make_solver(solver, tol=tol, max_iter=max_iter, max_time=max_time)
-    matrix = _check_matrix(K)
-    y = check_vector("y", y)
-    L, P = matrix.shape
-    if L != len(y):
-        raise ValueError(f"K has {L} rows but y has {len(y)} entries; they must agree.")
-    weights = check_weights(sample_weight, L)
-    start = _check_start(warm_start, P)
+    matrix, y, weights = check_data(K, y, sample_weight)
+    start = _check_start(warm_start, matrix.shape[1])
     with threads():
         problem = Problem.create(Standardized(matrix, weights), y, C, epsilon)
         solution = solver.minimise(problem, start=start)
@@ -131,6 +126,16 @@ def warn_if_not_optimal(solution):
             ConvergenceWarning,
             stacklevel=3,
         )
+
+
+def check_data(K, y, sample_weight):
+    """The matrix, the target and the weights (or None) of a problem, checked."""
+    matrix = _check_matrix(K)
+    y = check_vector("y", y)
+    L = matrix.shape[0]
+    if L != len(y):
+        raise ValueError(f"K has {L} rows but y has {len(y)} entries; they must agree.")
+    return matrix, y, check_weights(sample_weight, L)
 
 
 def check_weights(sample_weight, L):

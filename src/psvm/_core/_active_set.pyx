@@ -56,28 +56,6 @@ cdef class ActiveSet:
         Newton steps so far.
     """
 
-    cdef readonly Py_ssize_t n, n_steps
-    cdef readonly Cholesky S
-    cdef Py_ssize_t rank, capacity
-    cdef double[::1, :] _G
-    cdef double[:, ::1] _doubles
-    cdef Py_ssize_t[::1] _listed
-    cdef unsigned char[::1] _entries
-    cdef double *G
-    cdef double *alpha_
-    cdef double *F_
-    cdef double *sign
-    cdef double *slope    # F + epsilon sign of the free variables, always up to date
-    cdef double *known    # the alpha that F belongs to
-    cdef double *step     # alpha - known
-    cdef double *q        # G times a vector
-    cdef double *d        # direction of the free variables, by place in S
-    cdef Py_ssize_t *listed   # variables to enter S
-    cdef unsigned char *entries
-    cdef double C, epsilon, threshold, limit
-    cdef double predicted  # change of the objective since `known`
-    cdef int refined
-
     def __init__(self, Py_ssize_t rank):
         self.rank = max(rank, 1)
         self.S = Cholesky()

@@ -178,3 +178,16 @@ def column_statistics(const real[:, ::1] A, const double[::1] weights):
             means[i] = mean + rest
             squares[i] = max((q[0] + q[1]) + (q[2] + q[3]) - total * rest * rest, 0)
     return first_, second_
+
+
+def centre_and_scale(
+    double[:, ::1] X, const double[::1] m, const double[::1] sums, const double[::1] inverse,
+):
+    """``(X - outer(m, sums)) * inverse[:, None]``, in place."""
+    cdef Py_ssize_t j, b
+    cdef double m_j, scale
+    with nogil:
+        for j in range(X.shape[0]):
+            m_j, scale = m[j], inverse[j]
+            for b in range(X.shape[1]):
+                X[j, b] = (X[j, b] - m_j * sums[b]) * scale

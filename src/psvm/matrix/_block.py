@@ -28,7 +28,7 @@ class ColumnBlock(ABC):
 
     @abstractmethod
     def matvec(self, a):
-        """``K̃_W @ a``."""
+        """``K̃_W @ a`` for a vector or a block of vectors."""
 
 
 class DenseBlock(ColumnBlock):
@@ -99,7 +99,7 @@ class SparseBlock(ColumnBlock):
         self._X, self._c = self._X[:, kept], self._c[kept]
 
     def matvec(self, a):
-        return self._X @ a - self._root * (self._c @ a)
+        return self._X @ a - np.multiply.outer(self._root, self._c @ a)
 
     def _parts(self, index):
         """The columns of X and the entries of c that belong to columns of K."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._core._dense import centre_and_scale
 from ._base import BLOCK_BYTES, FEW, block_slices
 
 CONSTANT = 1e-12
@@ -72,17 +73,17 @@ class Standardized:
         return float(self.weights @ y / self.weights.sum())
 
     def matvec(self, a):
-        """``K̃ @ a``."""
-        scaled = self._inverse * a
-        return self._root * (self.matrix.matvec(scaled) - self.means @ scaled)
+        """``K̃ @ a`` for a vector or a block of vectors."""
+        scaled = (self._inverse * a.T).T
+        return (self._root * (self.matrix.matvec(scaled) - self.means @ scaled).T).T
 
     def rmatvec(self, v):
         """``K̃.T @ v`` for a vector or a block of vectors."""
         weighted = (self._root * v.T).T
-        product = self.matrix.rmatvec(weighted) - np.multiply.outer(
-            self.means, weighted.sum(axis=0)
-        )
-        return (self._inverse * product.T).T
+        product = np.ascontiguousarray(self.matrix.rmatvec(weighted))
+        sums = np.atleast_1d(weighted.sum(axis=0))
+        centre_and_scale(product.reshape(len(product), -1), self.means, sums, self._inverse)
+        return product
 
     def evaluate(self, alpha, y):
         """``r = y - K̃ alpha`` and ``K̃'r``; where K lies by rows, in one pass over it."""

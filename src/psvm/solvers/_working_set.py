@@ -111,16 +111,24 @@ class Workspace:
         Where the last solve ended.
     """
 
-    def __init__(self, K):
+    def __init__(self, K, small=None):
         L, P = K.shape
         self.K = K
         self.whole = P <= FEW
         self.index = np.empty(0, dtype=np.intp)
         self.member = np.zeros(P, dtype=bool)
-        self.small = ActiveSet(L)
+        self.small = ActiveSet(L) if small is None else small
         self.n_added = 0
         self.last = None
         self._columns = K.column_block()
+
+    def fits(self, alphas):
+        """``K̃_W @ alphas`` for a block of vectors of the variables of W."""
+        if not self.whole:
+            return self._columns.matvec(alphas)
+        whole = np.zeros((self.K.shape[1], alphas.shape[1]))
+        whole[self.index] = alphas
+        return self.K.matvec(whole)
 
     def residual(self, y, alpha):
         """``y - K̃_W alpha_W``."""

@@ -1,0 +1,276 @@
+# cython: language_level=3, boundscheck=False, wraparound=False
+# cython: cdivision=True, initializedcheck=False
+"""The exact path of the small problem of a working set, from one epsilon down to another.
+
+    minimise   1/2 alpha'G alpha - l'alpha + epsilon ||alpha||_1    subject to |alpha_j| <= C
+
+Let epsilon fall by t. As long as the set S of free variables and their signs s stay, the solution
+is
+
+    alpha_S + t d,  G_SS d = s,      F + t q,  q = G_.S d
+
+and a piece of the path ends where a variable at 0 gets ``|F_j| = epsilon`` (it enters S), a free
+one gets to 0 or to +-C (it leaves S), or one at +-C gets ``sign(alpha_j) F_j + epsilon = 0`` (it
+enters S). A variable whose column depends on those of S cannot enter: its gradient follows epsilon
+by itself, and it waits until one of them leaves. Where several events coincide and the direction
+of a variable that has just entered is wrong, epsilon is lowered by a hair and the active-set method
+finds the solution there.
+
+Contract: as that of `ActiveSet`; nothing is checked.
+"""
+
+from libc.math cimport fabs, INFINITY
+from libc.string cimport memcpy, memset
+from scipy.linalg.cython_blas cimport daxpy
+
+from ._active_set cimport ActiveSet
+from ._kkt cimport clip, violation
+
+import numpy as np
+
+cdef enum:
+    NONE = 0    # nothing happens before the next stop
+    ENTER = 1   # a variable becomes free
+    LEAVE = 2   # a free variable meets a bound
+    REPAIR = 3  # a waiting variable has gone too far
+
+    REFINE = 2  # corrections of a direction
+
+    COLUMNS = 64  # that are screened together
+
+# As shares of ||K'y||_inf
+cdef double TINY = 1e-13    # steps that are rounding errors
+cdef double SLACK = 1e-11   # violation of a waiting variable that is put up with
+cdef double HAIR = 1e-10    # by which epsilon is lowered past a degenerate point
+cdef double EXACT = 1e-13   # violation left behind such a point
+
+cdef double DEPENDENT = 1e-13  # least pivot, see `Cholesky`
+cdef double RATE = 1e-11    # slower changes of |F_j| - epsilon are rounding errors
+cdef double ACCURACY = 1e-12  # error of G_SS d = s that is put up with
+
+
+cdef class Homotopy(ActiveSet):
+    """The small problem of `ActiveSet` for all epsilon.
+
+    Set `alpha` and `F` to a solution, then `start` there and `trace` on from it.
+    """
+
+    cdef double scale, hair
+    cdef Py_ssize_t who
+    cdef unsigned char[::1] _waits
+
+    def start(self, double C, double epsilon, double scale):
+        """Begin at a solution for epsilon; `scale` is ``||K'y||_inf``."""
+        self.C, self.epsilon, self.scale = C, epsilon, scale
+        self.S.dependent = DEPENDENT
+        self.threshold, self.hair = EXACT * scale, HAIR * scale
+        self._waits = np.zeros(self.n, dtype=np.uint8)
+        with nogil:
+            self._synchronise()
+            self._newton()
+            self._list_waiting()
+
+    def trace(self, const double[::1] stops, Py_ssize_t most, bint knots):
+        """Follow the path to the last of the decreasing `stops`, through at most `most` points.
+
+        Returns
+        -------
+        epsilons, alphas : ndarrays of shape (m,) and (m, n)
+            The stops that were met, and if wanted the knots, in the order of the path.
+        """
+        cdef Py_ssize_t count = 0, stop = 0, n = self.n
+        epsilons, alphas = np.empty(most), np.empty((most, n))
+        cdef double[::1] epsilons_ = epsilons
+        cdef double[:, ::1] alphas_ = alphas
+        cdef double last = self.epsilon
+        with nogil:
+            while stop < stops.shape[0] and stops[stop] >= self.epsilon:
+                stop += 1
+            while count < most and stop < stops.shape[0]:
+                self._piece(stops[stop])
+                if self.epsilon == stops[stop] or (
+                    knots and self.epsilon < last - TINY * self.scale
+                ):
+                    last = epsilons_[count] = self.epsilon
+                    memcpy(&alphas_[count, 0], self.alpha_, n * sizeof(double))
+                    count += 1
+                if self.epsilon <= stops[stop]:
+                    stop += 1
+        return epsilons[:count], alphas[:count]
+
+    cdef void _piece(self, double stop) noexcept nogil:
+        # One straight piece of the path, possibly of length 0, and the event at its end.
+        cdef double t
+        cdef int event
+        self._direction()
+        t = self.epsilon - stop
+        event = self._first_event(&t)
+        if event == LEAVE and t <= TINY * self.scale:
+            self._repair(stop)
+            return
+        self._move(t)
+        if event == NONE:
+            self.epsilon = stop
+            return
+        if t > TINY * self.scale:
+            self.hair = HAIR * self.scale
+        if event == ENTER:
+            self._enter_set(self.who)
+        elif event == LEAVE:
+            self._leave_set(self.who)
+        else:
+            self._repair(stop)
+
+    cdef void _direction(self) noexcept nogil:
+        # d = G_SS^-1 s and q = G_.S d, refined
+        cdef Py_ssize_t p, j
+        cdef int n = <int> self.n, one = 1, refined
+        cdef double error, largest
+        memset(self.q, 0, n * sizeof(double))
+        for refined in range(REFINE + 1):
+            largest = 0
+            for p in range(self.S.m):
+                j = self.S.member[p]
+                self.step[p] = error = self.sign[j] - self.q[j]
+                largest = max(largest, fabs(error))
+            if largest <= ACCURACY:
+                return
+            self.S.solve(self.step)
+            for p in range(self.S.m):
+                self.d[p] = self.step[p] if refined == 0 else self.d[p] + self.step[p]
+                daxpy(
+                    &n, &self.step[p], self.G + self.S.member[p] * self.capacity, &one,
+                    self.q, &one,
+                )
+
+    cdef int _first_event(self, double* t) noexcept nogil:
+        # Shortens t to the first event, that of variable `who`.
+        cdef Py_ssize_t p, j
+        cdef int event = NONE
+        cdef double u
+        for p in range(self.S.m):
+            u = max(self._to_bound(p), 0)
+            if u < t[0]:
+                t[0], self.who, event = u, p, LEAVE
+        for j in range(self.n):
+            if self.S.place[j] < 0:
+                u = max(self._to_event(j), 0)
+                if u < t[0]:
+                    t[0], self.who, event = u, j, REPAIR if self._waits[j] else ENTER
+        return event
+
+    cdef inline double _to_event(self, Py_ssize_t j) noexcept nogil:
+        # How far epsilon may fall until the variable j, which is not free, has to do something
+        cdef double F = self.F_[j], q = self.q[j], a = self.alpha_[j], first, second, s
+        cdef double slack = SLACK * self.scale if self._waits[j] else 0
+        if a == 0:
+            first = (self.epsilon + slack - F) / (1 + q) if 1 + q > RATE else INFINITY
+            second = (self.epsilon + slack + F) / (1 - q) if 1 - q > RATE else INFINITY
+            return min(first, second)
+        s = 1 if a > 0 else -1
+        first = s * F + self.epsilon  # changes by second t
+        second = s * q - 1
+        if fabs(a) < self.C and second < 0:
+            first, second = -first, -second
+        return (slack - first) / second if second > RATE else INFINITY
+
+    cdef void _move(self, double t) noexcept nogil:
+        cdef Py_ssize_t p, j
+        cdef int n = <int> self.n, one = 1
+        for p in range(self.S.m):
+            j = self.S.member[p]
+            self.alpha_[j] = clip(
+                self.alpha_[j] + t * self.d[p], self._lower(j), self._upper(j)
+            )
+        daxpy(&n, &t, self.q, &one, self.F_, &one)
+        self.epsilon -= t
+
+    cdef void _enter_set(self, Py_ssize_t j) noexcept nogil:
+        self._set_sign(j)
+        if self.S.append(self.G, self.capacity, &j, 1) == 0:
+            self._waits[j] = True
+
+    cdef void _leave_set(self, Py_ssize_t p) noexcept nogil:
+        cdef Py_ssize_t j = self.S.member[p]
+        self.alpha_[j] = self._upper(j) if self.d[p] > 0 else self._lower(j)
+        self.S.rotate_out(p)
+        self._list_waiting()
+
+    cdef void _list_waiting(self) noexcept nogil:
+        # Those that are strictly between their bounds enter S if they can, else they wait.
+        cdef Py_ssize_t j
+        for j in range(self.n):
+            self._waits[j] = False
+            if self.S.place[j] < 0 and self._is_free(j):
+                self._enter_set(j)
+
+    cdef void _newton(self) noexcept nogil:
+        # Rounding errors of the free variables
+        cdef Py_ssize_t p, j
+        cdef int n = <int> self.n, one = 1
+        for p in range(self.S.m):
+            self.step[p] = -self.slope[self.S.member[p]]
+        self.S.solve(self.step)
+        for p in range(self.S.m):
+            j = self.S.member[p]
+            self.alpha_[j] += self.step[p]
+            daxpy(&n, &self.step[p], self.G + j * self.capacity, &one, self.F_, &one)
+
+    cdef void _repair(self, double stop) noexcept nogil:
+        # The solution a hair further down, by the active-set method
+        self.epsilon = max(self.epsilon - self.hair, stop)
+        self.hair *= 2
+        memset(self.entries, 0, self.n)
+        self.refined = 0
+        self.predicted = 0
+        self._synchronise()
+        self.limit, self.S.work = INFINITY, 0
+        self._solve()
+        self._list_waiting()
+
+
+def screen(
+    const double[:, ::1] F, const double[::1] epsilon, const unsigned char[::1] skipped,
+    double[::1] largest, double[::1] excess,
+):
+    """What the rows of F that are not skipped have beyond epsilon, for at most 64 columns.
+
+    ``largest[b] = max_j |F_jb|`` and ``excess[b] += sum_j max(|F_jb| - epsilon[b], 0)``.
+    """
+    cdef Py_ssize_t j, b, m = F.shape[1]
+    cdef double[COLUMNS] top
+    cdef double[COLUMNS] beyond
+    cdef double[COLUMNS] limit
+    cdef const double* row
+    cdef double size, rest
+    with nogil:
+        for b in range(m):
+            top[b], beyond[b], limit[b] = 0, 0, epsilon[b]
+        for j in range(F.shape[0]):
+            if skipped[j]:
+                continue
+            row = &F[j, 0]
+            for b in range(m):
+                size = fabs(row[b])
+                rest = size - limit[b]
+                top[b] = size if size > top[b] else top[b]
+                beyond[b] += rest if rest > 0 else 0
+        for b in range(m):
+            largest[b] = top[b]
+            excess[b] += beyond[b]
+
+
+def largest_violations(
+    const double[:, ::1] alphas, const double[:, ::1] F, const double[::1] epsilon, double C,
+):
+    """The largest violation of the KKT conditions for each row of `alphas` and column of F."""
+    cdef Py_ssize_t i, j
+    cdef double d
+    violations = np.zeros(alphas.shape[0])
+    cdef double[::1] out = violations
+    with nogil:
+        for i in range(alphas.shape[0]):
+            for j in range(alphas.shape[1]):
+                d = violation(alphas[i, j], F[j, i], C, epsilon[i])
+                out[i] = d if d > out[i] else out[i]
+    return violations
