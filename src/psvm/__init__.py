@@ -6,6 +6,7 @@ from ._path import EpsilonPath, epsilon_path
 from ._solve import solve
 from ._spectrum import MatrixSpectrum, matrix_spectrum
 from .estimators import PSVC, PSVR
+from .selection import GeneSelector, PSVMSelector
 from .solvers import SMO, Solution, Status, WorkingSet
 
 __all__ = [
@@ -13,7 +14,9 @@ __all__ = [
     "PSVR",
     "SMO",
     "EpsilonPath",
+    "GeneSelector",
     "MatrixSpectrum",
+    "PSVMSelector",
     "Solution",
     "Status",
     "WorkingSet",

@@ -1,0 +1,24 @@
+"""Selection of features: the P-SVM, the gene selection protocol, and rankings to compare with."""
+
+from . import rankings
+from ._anndata import select
+from ._genes import GeneSelector
+from ._redundancy import StandIns, stand_ins
+from ._results import SelectionEvaluation, SelectionSignificance
+from ._selector import PSVMSelector
+from .preprocessing import PresentCall, QuantileNormalizer, RangeClipper, log_transformer
+
+__all__ = [
+    "GeneSelector",
+    "PSVMSelector",
+    "PresentCall",
+    "QuantileNormalizer",
+    "RangeClipper",
+    "SelectionEvaluation",
+    "SelectionSignificance",
+    "StandIns",
+    "log_transformer",
+    "rankings",
+    "select",
+    "stand_ins",
+]

@@ -1,0 +1,105 @@
+"""Checks of data and parameters that several selectors share."""
+
+import numbers
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import validate_data
+
+from .._validation import check_positive_integer
+
+SHOWN = 5
+"""So many rows and columns with missing values are named."""
+
+
+def validate(estimator, X, y, *, remedy, **options):
+    """scikit-learn's validation; missing values are answered by where they are and a remedy."""
+    try:
+        return validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_min_samples=2,
+            **options,
+        )
+    except ValueError as error:
+        _explain_missing(X, remedy, error)
+        raise
+
+
+def _explain_missing(X, remedy, error):
+    columns = getattr(X, "columns", None)
+    try:
+        X = X.tocoo() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return
+    if sp.issparse(X):
+        missing = np.isnan(X.data)
+        row, column = X.row[missing], X.col[missing]
+    elif X.ndim == 2:
+        row, column = np.nonzero(np.isnan(X))
+    else:
+        return
+    if len(row):
+        names = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
+        raise ValueError(
+            f"X contains NaN in {len(row)} entries: in {_some(np.unique(row), 'row')} and "
+            f"{_some(names[np.unique(column)], 'column')}. {remedy}"
+        ) from error
+
+
+def _some(values, what):
+    """The first few of the values in words."""
+    listed = ", ".join(str(v) for v in values[:SHOWN])
+    if len(values) == 1:
+        return f"{what} {listed}"
+    more = f", ... ({len(values)} in all)" if len(values) > SHOWN else ""
+    return f"{what}s {listed}{more}"
+
+
+def check_n_features(value, n_features):
+    """Check a number of features to select."""
+    check_positive_integer("n_features", value)
+    if value > n_features:
+        raise ValueError(
+            f"n_features={value} is impossible: X has {n_features} features. Choose a number from "
+            f"1 to {n_features}."
+        )
+
+
+def check_epsilons(epsilons):
+    """Check a list of epsilon: positive and decreasing."""
+    try:
+        values = np.asarray(epsilons, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
+    if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or (values <= 0).any():
+        raise ValueError(f"epsilons must be a list of positive numbers, got {epsilons!r}.")
+    if (np.diff(values) >= 0).any():
+        raise ValueError(
+            "epsilons must decrease strictly, from few features to many, got "
+            f"{', '.join(f'{v:.4g}' for v in values[:SHOWN])}, ... Sort it as in "
+            "sorted(set(epsilons), reverse=True)."
+        )
+    return values
+
+
+def check_folds(splits, y):
+    """Check that the training part of every fold holds every class."""
+    classes = np.unique(y)
+    for number, (train, test) in enumerate(splits):
+        absent = np.setdiff1d(classes, y[train])
+        if len(absent):
+            raise ValueError(
+                f"Fold {number} has no training sample of class {', '.join(map(str, absent))} "
+                f"({len(train)} training samples, {len(test)} left out). Every fold needs all "
+                "classes: use StratifiedKFold with at most as many folds as the smallest class "
+                "has samples."
+            )
+
+
+def is_integer(value):
+    """Whether a parameter is an integer and not a truth value."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))

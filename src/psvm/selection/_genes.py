@@ -1,0 +1,481 @@
+"""`GeneSelector`: the gene selection protocol as an estimator, with an honest error."""
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.feature_selection import SelectorMixin
+from sklearn.model_selection import LeaveOneOut, ParameterGrid, check_cv
+from sklearn.svm import NuSVC
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from .._validation import check_positive_integer
+from ._checks import check_epsilons, check_folds, check_n_features, is_integer, validate
+from ._parallel import run
+from ._protocol import (
+    Scaled,
+    Search,
+    checked,
+    combine,
+    epsilon_list,
+    fold_errors,
+    inner_loop,
+    prepare,
+    take,
+)
+from ._redundancy import stand_ins
+from ._results import SelectionEvaluation, SelectionSignificance
+from ._targets import Targets, ranking_of
+
+REMEDY = (
+    "Fill in the missing values inside the folds: "
+    "GeneSelector(preprocessing=SimpleImputer(keep_empty_features=True))."
+)
+NU = (0.2, 0.4, 0.6, 0.8)
+"""Values of nu among which the default classifier chooses, if they are feasible."""
+
+
+class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
+    """Gene selection by leave-one-out P-SVM rankings, with a final classifier.
+
+    1. The preprocessing is fitted and P-SVM selections are made for a list of epsilons, once for
+       each fold, without the samples that the fold leaves out. The list is the same for all
+       folds; it is chosen once, from the path of all samples, evenly spaced from the epsilon
+       that selects about seven genes to the one that selects about as many as there are samples.
+    2. Genes are ranked by how many folds select them, ties by the mean number of the first epsilon
+       that does.
+    3. In each fold classifiers are trained on the best genes of that fold. The number of genes F
+       and the parameters with the lowest error on the left-out samples, averaged over F - a, F and
+       F + a, are chosen.
+    4. The classifier is trained on all samples, with the F best genes of the joint ranking.
+
+    Genes are standardised for the classifier, and values of new samples are clipped to the range
+    of the training samples.
+
+    The error by which F was chosen, `inner_error_`, is too small: use `evaluate`, which repeats
+    all of this without the samples that it tests.
+
+    Parameters
+    ----------
+    preprocessing : transformer, default=None
+        What is done to the samples first, such as a pipeline of `log_transformer`,
+        `QuantileNormalizer`, `PresentCall` or scikit-learn's `SimpleImputer`. It is fitted anew in
+        each fold. It may drop features but not combine them.
+    n_features : "auto", int or list of int, default="auto"
+        The numbers of genes among which one is chosen. "auto" are the multiples of `smoothing` (or
+        of 5) up to the number of samples, or all numbers if there are few features.
+    smoothing : int, default=5
+        The number a; 0 takes the errors as they are.
+    epsilons : list of float, default=None
+        The decreasing list of epsilons. None chooses it as above.
+    n_epsilons : int, default=20
+        Length of the list that is chosen.
+    classifier : classifier, default=None
+        Any scikit-learn classifier. None is a linear `NuSVC`.
+    param_grid : dict or list of dict, default=None
+        Parameters of the classifier among which to choose, as for `GridSearchCV`. None are values
+        of nu for the default classifier, and the parameters as they are for any other. Values of
+        nu that are infeasible in some fold are left out.
+    cv : int or cross-validation splitter, default=None
+        The folds. None is leave-one-out.
+    n_jobs : int, default=None
+        Number of processes; the result does not depend on it.
+    verbose : bool, default=False
+        Show progress, by tqdm if it is installed.
+
+    Attributes
+    ----------
+    order_ : ndarray of shape (n_features_in_,)
+        Indices of the genes, best first; those that no fold selects come last.
+    ranking_ : ndarray of shape (n_features_in_,)
+        1 for a selected gene, then 2, 3, ... in that order.
+    frequency_ : ndarray of shape (n_features_in_,)
+        Share of the folds that select a gene.
+    mean_rank_ : ndarray of shape (n_features_in_,)
+        Mean number of the first epsilon that selects a gene, infinite if none does.
+    n_features_ : int
+        Number of selected genes F.
+    best_params_ : dict
+        The parameters of the classifier.
+    inner_error_ : float
+        The lowest smoothed error; it is biased since it was minimised.
+    search_ : Search
+        All errors of the outer loop.
+    epsilons_ : list of ndarray
+        The epsilons, one array per target.
+    classifier_ : classifier
+        The classifier, trained on all samples.
+    preprocessing_ : transformer or None
+        The preprocessing, fitted to all samples.
+    classes_ : ndarray
+        The class labels.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has only string names.
+
+    See Also
+    --------
+    PSVMSelector : One P-SVM selection.
+
+    Notes
+    -----
+    With more than two classes there is one target per class, that class against the rest, with a
+    list of epsilons of its own. A gene is selected if it is for any target, and its best rank
+    counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import GeneSelector
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 200))
+    >>> y = np.where(X[:, 7] - X[:, 42] > 0, "sick", "well")
+    >>> genes = GeneSelector(n_features=[2, 4, 6], smoothing=0, cv=5).fit(X, y)
+    >>> np.sort(genes.order_[:2])
+    array([ 7, 42])
+    >>> genes.evaluate(X, y, cv=4).error < 0.2
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        preprocessing=None,
+        n_features="auto",
+        smoothing=5,
+        epsilons=None,
+        n_epsilons=20,
+        classifier=None,
+        param_grid=None,
+        cv=None,
+        n_jobs=None,
+        verbose=False,
+    ):
+        self.preprocessing = preprocessing
+        self.n_features = n_features
+        self.smoothing = smoothing
+        self.epsilons = epsilons
+        self.n_epsilons = n_epsilons
+        self.classifier = classifier
+        self.param_grid = param_grid
+        self.cv = cv
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.preprocessing is None
+        tags.input_tags.allow_nan = self.preprocessing is not None
+        return tags
+
+    def fit(self, X, y):
+        """Rank the genes, choose their number and train the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Expression values; samples are rows.
+        y : array-like of shape (n_samples,)
+            Labels of classes.
+
+        Returns
+        -------
+        self : GeneSelector
+        """
+        X, y = self._validate(X, y)
+        targets, splits = Targets.of_classes(y), self._splits(X, y, self.cv)
+        sizes, candidates = self._sizes(*X.shape)
+        params = self._params(y, splits)
+        prepared = self._prepare(X, y)
+        lists = self._lists(prepared.Z, targets.rows)
+        models = [self._model().set_params(**p) for p in params]
+        found = run(
+            _fold, [(self, X, y, targets.rows, *s, lists, sizes, models) for s in splits], self
+        )
+        loops, errors = zip(*found, strict=True)
+        outer = combine(loops)
+        search = Search(sizes, candidates, params, np.mean(errors, axis=0), self._step())
+        self._keep(prepared, y, lists, outer, search, models)
+        return self
+
+    def evaluate(self, X, y, cv=None):
+        """Estimate the error of the whole protocol, honestly.
+
+        Everything that `fit` does, including the choice of the number of genes and of the
+        parameters, is repeated in each fold without the samples that are predicted there.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Expression values; samples are rows.
+        y : array-like of shape (n_samples,)
+            Labels of classes.
+        cv : int or cross-validation splitter, default=None
+            The folds. None is leave-one-out.
+
+        Returns
+        -------
+        SelectionEvaluation
+        """
+        X, y = GeneSelector._validate(clone(self), X, y)
+        splits = self._splits(X, y, cv)
+        inner = clone(self).set_params(n_jobs=None, verbose=False)
+        for train, _ in splits:  # all complaints come before the work
+            X_train, y_train = take(X, train), y[train]
+            inner._params(y_train, inner._splits(X_train, y_train, self.cv))
+            inner._sizes(*X_train.shape)
+        found = run(_evaluate_fold, [(inner, X, y, train, test) for train, test in splits], self)
+        predictions, *others = zip(*found, strict=True)
+        return SelectionEvaluation.create(y, splits, predictions, *others)
+
+    def significance(self, X, y, n_permutations=20, random_state=None):
+        """Compare the selection frequencies with those for shuffled labels.
+
+        The labels are shuffled `n_permutations` times and the genes ranked in the same way each
+        time. The frequencies of all genes for shuffled labels together are the null distribution.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Expression values; samples are rows.
+        y : array-like of shape (n_samples,)
+            Labels of classes.
+        n_permutations : int, default=20
+            Number of shuffles; the smallest p-value is one over this times the number of genes.
+        random_state : int, RandomState or None, default=None
+            Seed of the shuffles.
+
+        Returns
+        -------
+        SelectionSignificance
+        """
+        check_positive_integer("n_permutations", n_permutations)
+        X, y = GeneSelector._validate(clone(self), X, y)
+        self._splits(X, y, self.cv)
+        random = check_random_state(random_state)
+        labels = [y, *(random.permutation(y) for _ in range(n_permutations))]
+        inner = clone(self).set_params(n_jobs=None, verbose=False)
+        frequency, *null = run(_frequencies, [(inner, X, shuffled) for shuffled in labels], self)
+        return SelectionSignificance.create(frequency, np.array(null))
+
+    def predict(self, X):
+        """Predicted classes of new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Expression values in the form of the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.classifier_.predict(self._describe(X))
+
+    @available_if(lambda self: hasattr(self._model(), "decision_function"))
+    def decision_function(self, X):
+        """Decision values of the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Expression values in the form of the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self.classifier_.decision_function(self._describe(X))
+
+    def stand_ins(self, X, n=5):
+        """For each selected gene the unselected ones most correlated with it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data of the fit, before any preprocessing; it may not contain missing values.
+        n : int, default=5
+            Number of stand-ins per gene.
+
+        Returns
+        -------
+        list of StandIns
+            In the order of `order_`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return stand_ins(X, self.order_[: self.n_features_], n=n, feature_names=names)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.ranking_ == 1
+
+    def _validate(self, X, y):
+        """Validated X and y. A DataFrame stays one if there is a preprocessing to see its names."""
+        finite = True if self.preprocessing is None else "allow-nan"
+        array, y = validate(self, X, y, remedy=REMEDY, ensure_all_finite=finite)
+        check_classification_targets(y)
+        check_positive_integer("n_epsilons", self.n_epsilons)
+        if not is_integer(self.smoothing) or self.smoothing < 0:
+            raise ValueError(f"smoothing must be an integer >= 0, got {self.smoothing!r}.")
+        if self.epsilons is not None:
+            check_epsilons(self.epsilons)
+        keep = self.preprocessing is not None and hasattr(X, "iloc")
+        return (X if keep else array), y
+
+    def _splits(self, X, y, cv):
+        """The folds, each with all classes in its training part."""
+        Targets.of_classes(y)  # complains about a single class
+        cv = LeaveOneOut() if cv is None else check_cv(cv, y, classifier=True)
+        splits = list(cv.split(X, y))
+        check_folds(splits, y)
+        return splits
+
+    def _step(self):
+        return int(self.smoothing)
+
+    def _sizes(self, n_samples, n_features):
+        """All numbers of genes to try, and those among which one is chosen."""
+        if isinstance(self.n_features, str) and self.n_features == "auto":
+            step, most = self._step() or 5, min(n_samples, n_features)
+            candidates = range(1, most + 1) if most < 3 * step else range(step, most + 1, step)
+        else:
+            single = np.ndim(self.n_features) == 0
+            candidates = [self.n_features] if single else list(self.n_features)
+            for value in candidates:
+                check_n_features(value, n_features)
+            if not candidates:
+                raise ValueError("n_features is an empty list; give at least one number.")
+        candidates = np.unique(np.array(candidates, dtype=np.intp))
+        near = [candidates - self._step(), candidates, candidates + self._step()]
+        sizes = np.unique(np.concatenate(near))
+        return sizes[(sizes >= 1) & (sizes <= n_features)], candidates
+
+    def _model(self):
+        return NuSVC(kernel="linear") if self.classifier is None else clone(self.classifier)
+
+    def _params(self, y, splits):
+        """The parameters to try; values of nu only if they are feasible in all folds."""
+        limit = min(_nu_limit(part) for part in (y, *(y[train] for train, _ in splits)))
+        grid = self.param_grid
+        if grid is None and self.classifier is None:
+            grid = {"nu": [nu for nu in NU if nu < limit] or [limit / 2]}
+        params = list(ParameterGrid({} if grid is None else grid))
+        if isinstance(self._model(), NuSVC):
+            feasible = [p for p in params if p.get("nu", self._model().nu) < limit]
+            if not feasible:
+                raise ValueError(
+                    f"All values of nu are infeasible: the sizes of the classes allow nu < "
+                    f"{limit:.3g} in all folds. Add a smaller one to param_grid."
+                )
+            params = feasible
+        return params
+
+    def _prepare(self, X, y):
+        names = getattr(X, "columns", None)
+        names = [f"x{j}" for j in range(X.shape[1])] if names is None else list(names)
+        return prepare(self.preprocessing, X, y, names, REMEDY)
+
+    def _lists(self, Z, targets):
+        """The epsilons of each target."""
+        if self.epsilons is not None:
+            return [check_epsilons(self.epsilons)] * len(targets)
+        with threadpool_limits(1):
+            lists = [epsilon_list(Z, target, self.n_epsilons) for target in targets]
+        if not any(map(len, lists)):
+            raise ValueError("No feature of X has anything to do with y: they are all constant.")
+        return lists
+
+    def _keep(self, prepared, y, lists, outer, search, models):
+        """Train the final classifier and set all fitted attributes."""
+        best, k, error = search.best()
+        order = outer.order
+        usable = np.isin(order, prepared.kept) & (outer.frequency[order] > 0)
+        chosen = order[usable][:best]
+        if not len(chosen):
+            raise ValueError("No fold selects any feature; the epsilons are too large.")
+        selected = np.isin(order, chosen)
+        order = np.concatenate([order[selected], order[~selected]])
+        place = np.empty(len(order), dtype=np.intp)
+        place[prepared.kept] = np.arange(len(prepared.kept))
+        scaled = Scaled(prepared.Z, place[chosen])
+        self.classifier_ = clone(models[k]).fit(scaled.train, y)
+        self._scaled = scaled
+        scaled.train = None
+        self.preprocessing_ = prepared.transformer
+        self.order_ = order
+        self.n_features_ = len(chosen)
+        self.ranking_ = ranking_of(order, self.n_features_)
+        self.frequency_, self.mean_rank_ = outer.frequency, outer.mean_rank
+        self.epsilons_, self.search_ = lists, search
+        self.best_params_, self.inner_error_ = search.params[k], error
+        self.classes_ = np.unique(y)
+
+    def _describe(self, X):
+        """The selected genes of new samples, preprocessed, clipped and standardised."""
+        check_is_fitted(self)
+        finite = True if self.preprocessing_ is None else "allow-nan"
+        array = validate_data(
+            self,
+            X,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=finite,
+            reset=False,
+        )
+        if self.preprocessing_ is None:
+            return self._scaled.transform(array)
+        X = X if hasattr(X, "iloc") else array
+        return self._scaled.transform(checked(self.preprocessing_.transform(X), REMEDY))
+
+
+def _fold(selector, X, y, targets, train, test, lists, sizes, models):
+    """Inner loop and errors of one fold; nothing of the left-out samples is seen before."""
+    with threadpool_limits(1), config_context(assume_finite=True, skip_parameter_validation=True):
+        loop, prepared = _inner_loop(selector, X, y, targets, train, lists)
+        scaled = Scaled(prepared.Z, loop.order[: sizes[-1]])
+        if len(scaled.index):
+            Z_test = take(X, test)
+            if prepared.transformer is not None:
+                Z_test = checked(prepared.transformer.transform(Z_test), REMEDY)
+            errors = fold_errors(scaled, y[train], Z_test, y[test], sizes, models)
+        else:  # nothing to go by: the largest class
+            classes, counts = np.unique(y[train], return_counts=True)
+            wrong = np.mean(y[test] != classes[np.argmax(counts)])
+            errors = np.full((len(sizes), len(models)), wrong)
+    return loop.at(prepared.kept, X.shape[1]), errors
+
+
+def _inner_loop(selector, X, y, targets, train, lists):
+    prepared = selector._prepare(take(X, train), y[train])
+    return inner_loop(prepared.Z, targets[:, train], lists), prepared
+
+
+def _evaluate_fold(selector, X, y, train, test):
+    """Predictions of the whole protocol without the samples that are predicted."""
+    fitted = clone(selector).fit(take(X, train), y[train])
+    support = fitted.order_[: fitted.n_features_]
+    return fitted.predict(take(X, test)), fitted.inner_error_, support, fitted.best_params_
+
+
+def _frequencies(selector, X, y):
+    """Selection frequencies, without any classifier."""
+    with threadpool_limits(1):
+        targets = Targets.of_classes(y).rows
+        lists = selector._lists(selector._prepare(X, y).Z, targets)
+        loops = []
+        for train, _ in selector._splits(X, y, selector.cv):
+            loop, prepared = _inner_loop(selector, X, y, targets, train, lists)
+            loops.append(loop.at(prepared.kept, X.shape[1]))
+    return combine(loops).frequency
+
+
+def _nu_limit(y):
+    """Nu is feasible below twice the share of the smaller class, for every pair of classes."""
+    counts = np.sort(np.unique(y, return_counts=True)[1])
+    smallest, largest = counts[0], counts[-1]
+    return 2 * smallest / (smallest + largest)

@@ -1,0 +1,33 @@
+"""Independent tasks in several processes, with progress."""
+
+from sklearn.utils.parallel import Parallel, delayed
+
+
+def run(function, tasks, options):
+    """Results of ``function(*task)`` in the order of the tasks.
+
+    `options` has `n_jobs` and `verbose`.
+    """
+    calls = (delayed(function)(*task) for task in tasks)
+    if not options.verbose:
+        return Parallel(n_jobs=options.n_jobs)(calls)
+    results = Parallel(n_jobs=options.n_jobs, return_as="generator")(calls)
+    return list(_progress(results, len(tasks), type(options).__name__))
+
+
+def _progress(results, total, name):
+    """Show progress by tqdm if it is installed, else by a line for each tenth."""
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _lines(results, total, name)
+    return tqdm(results, total=total, desc=name)
+
+
+def _lines(results, total, name):
+    shown = 0
+    for done, result in enumerate(results, start=1):
+        if 10 * done // total > shown:
+            shown = 10 * done // total
+            print(f"[{name}] {done} of {total}")
+        yield result

@@ -1,0 +1,310 @@
+"""`PSVMSelector`: the features with non-zero alpha, as a scikit-learn selector."""
+
+import re
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._epsilon import choose_epsilon, row_digests
+from .._path import epsilon_path
+from .._solve import check_weights, make_solver, warn_if_not_optimal
+from .._validation import check_number
+from ..matrix import Standardized, as_matrix
+from ..problem import Problem
+from ._checks import check_n_features, validate
+from ._redundancy import stand_ins
+from ._targets import Targets, merge_orders, ranking_of
+
+REMEDY = (
+    "Fill in the missing values inside a pipeline, such as "
+    "make_pipeline(SimpleImputer(keep_empty_features=True), PSVMSelector())."
+)
+RELATIVE = re.compile(r"(\d*\.?\d+(?:[eE][+-]?\d+)?)\s*max")
+LOWEST = 1e-4
+"""With `n_features` the path ends at this share of epsilon_max,"""
+BEYOND = 10
+"""or when it has more than ``2 n_features + BEYOND`` features."""
+LEVELS = np.geomspace(1.0, LOWEST, 401)[1:]
+"""Shares of epsilon_max among which `n_features` chooses when there are several targets."""
+
+
+class PSVMSelector(SelectorMixin, BaseEstimator):
+    """Select the features to which the Potential Support Vector Machine gives a weight.
+
+    The columns of X are standardised implicitly and the P-SVM problem is solved with X as the
+    data matrix; the features with ``alpha_j != 0`` are selected. A feature is taken for what it
+    adds to the others: two features that say the same are not both selected.
+
+    Parameters
+    ----------
+    epsilon : "auto", "aicc", float or str, default="auto"
+        Correlation threshold; the larger it is, the fewer features. A number is in the units of
+        columns of norm one. "0.5max" is half of the value from which on nothing is selected, and
+        so on. "auto" minimises a cross-validated squared error and "aicc" the corrected Akaike
+        criterion, as in `PSVC` and `PSVR`.
+    n_features : int, default=None
+        Take the smallest epsilon with at most this many features, instead of `epsilon`. Since the
+        number may fall again when epsilon is lowered, the path is followed until it has more
+        than ``2 n_features + 10`` features or ends at 1e-4 of its beginning.
+    C : float, default=inf
+        Bound of the variables.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y is. "auto" takes strings, truth values and whole numbers for classes and all other
+        numbers for the target of a regression, as scikit-learn's `type_of_target` does.
+    tol : float, default=1e-4
+        Largest KKT violation relative to epsilon.
+
+    Attributes
+    ----------
+    order_ : ndarray of shape (n_features_in_,)
+        Indices of the features, best first: the selected ones in the order in which they enter
+        when epsilon is lowered, ties by ``|alpha|``; then those that entered and left again; then
+        the rest by their correlation with what the selected ones do not explain.
+    ranking_ : ndarray of shape (n_features_in_,)
+        1 for a selected feature, then 2, 3, ... in that order, as in scikit-learn's `RFE`.
+    importance_ : ndarray of shape (n_features_in_,)
+        ``|alpha|``.
+    error_bound_ : ndarray of shape (n_features_in_,)
+        A feature that is dropped without a new fit increases the mean of half the squared error
+        on the training rows by at most this much,
+        ``(epsilon |alpha_j| + alpha_j^2 / 2) / n_samples``.
+    alpha_ : ndarray of shape (n_features_in_,) or (n_targets, n_features_in_)
+        The dual variables.
+    epsilon_ : float or ndarray of shape (n_targets,)
+        The epsilon that was used.
+    epsilon_max_ : float or ndarray of shape (n_targets,)
+        The epsilon from which on nothing is selected.
+    solution_ : Solution or list of Solution
+        The solution with its certificate.
+    n_features_ : int
+        Number of selected features.
+    classes_ : ndarray
+        The class labels of a classification.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has only string names.
+
+    See Also
+    --------
+    GeneSelector : Selection, choice of the number of features and classifier in one protocol.
+    PSVC : The classifier.
+
+    Notes
+    -----
+    With more than two classes there is one target per class, that class against the rest, and
+    with a y of several columns one per column. Each has a selection of its own; "auto", "aicc" and
+    "0.5max" are relative to each. A feature is selected if it is in any of these selections, its
+    importance and error bound are the largest ones, and its place in the order is the best one
+    that it has for any target. With `n_features` all targets have the same share of their
+    epsilon_max, the smallest of 400 levels with at most so many features in total.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVMSelector
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 500))
+    >>> y = np.where(X[:, 7] - X[:, 42] > 0, "sick", "well")
+    >>> selector = PSVMSelector(n_features=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([ 7, 42])
+    >>> selector.transform(X).shape
+    (60, 2)
+    """
+
+    def __init__(self, epsilon="auto", *, n_features=None, C=np.inf, task="auto", tol=1e-4):
+        self.epsilon = epsilon
+        self.n_features = n_features
+        self.C = C
+        self.task = task
+        self.tol = tol
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Labels of classes, or numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the squared errors; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self : PSVMSelector
+        """
+        solver = self._check_parameters()
+        X, y = validate(self, X, y, remedy=REMEDY, multi_output=True)
+        if self.n_features is not None:
+            check_n_features(self.n_features, X.shape[1])
+        weights = check_weights(sample_weight, X.shape[0])
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        targets = Targets.create(y, self.task)
+        K = Standardized(as_matrix(X), weights)
+        problems = [Problem.create(K, target, self.C, 0.0) for target in targets.rows]
+        epsilons = self._choose_epsilons(X, targets.rows, problems, solver)
+        solutions, orders = [], []
+        for target, problem, epsilon in zip(targets.rows, problems, epsilons, strict=True):
+            solution, order = _select(target, problem, epsilon, solver)
+            solutions.append(solution)
+            orders.append(order)
+        self._keep(targets, problems, solutions, orders, weights.sum())
+        return self
+
+    def stand_ins(self, X, n=5):
+        """For each selected feature the unselected ones most correlated with it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data of the fit.
+        n : int, default=5
+            Number of stand-ins per feature.
+
+        Returns
+        -------
+        list of StandIns
+            In the order of `order_`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return stand_ins(X, self.order_[: self.n_features_], n=n, feature_names=names)
+
+    def _check_parameters(self):
+        check_number("C", self.C, above=0, infinite=True)
+        if self.n_features is not None and self.epsilon != "auto":
+            raise ValueError(
+                f"Give epsilon={self.epsilon!r} or n_features={self.n_features!r}, not both: "
+                "either of them decides how many features are selected."
+            )
+        if not isinstance(self.epsilon, str):
+            check_number("epsilon", self.epsilon, above=0)
+        elif self.epsilon not in ("auto", "aicc"):
+            self._share()
+        return make_solver("auto", tol=self.tol)
+
+    def _share(self):
+        """The number in front of "max"."""
+        match = RELATIVE.fullmatch(self.epsilon)
+        if not match or not 0 < float(match[1]) <= 1:
+            raise ValueError(
+                "epsilon must be 'auto', 'aicc', a number > 0 or a share of the largest value such "
+                f"as '0.5max', got {self.epsilon!r}."
+            )
+        return float(match[1])
+
+    def _choose_epsilons(self, X, rows, problems, solver):
+        """One epsilon per target."""
+        if self.n_features is not None:
+            return _limit_features(rows, problems, self.n_features)
+        if not isinstance(self.epsilon, str):
+            return [self.epsilon] * len(rows)
+        if self.epsilon not in ("auto", "aicc"):
+            return [self._share() * problem.epsilon_max for problem in problems]
+        digests, K = row_digests(X), problems[0].K
+        return [
+            choose_epsilon(
+                self.epsilon,
+                K.matrix,
+                target,
+                weights=K.weights,
+                usable=K.norms > 0,
+                digests=digests,
+                own_columns=False,
+                C=self.C,
+                solver=solver,
+            )
+            for target in rows
+        ]
+
+    def _keep(self, targets, problems, solutions, orders, total):
+        """Set all fitted attributes at once."""
+        alphas = np.array([solution.alpha for solution in solutions])
+        bounds = [_error_bound(solution, total) for solution in solutions]
+        importance = np.abs(alphas).max(axis=0)
+        order = orders[0] if len(orders) == 1 else merge_orders(orders, importance)
+        selected = importance > 0
+        order = np.concatenate([order[selected[order]], order[~selected[order]]])
+        single = len(solutions) == 1
+        epsilon_max = np.array([problem.epsilon_max for problem in problems])
+        self.alpha_ = alphas[0] if single else alphas
+        self.importance_ = importance
+        self.error_bound_ = np.max(bounds, axis=0)
+        self.n_features_ = int(selected.sum())
+        self.order_ = order
+        self.ranking_ = ranking_of(order, self.n_features_)
+        self.epsilon_ = solutions[0].epsilon if single else np.array([s.epsilon for s in solutions])
+        self.epsilon_max_ = float(epsilon_max[0]) if single else epsilon_max
+        self.solution_ = solutions[0] if single else solutions
+        if targets.classes is not None:
+            self.classes_ = targets.classes
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self.importance_ > 0
+
+
+def _select(target, problem, epsilon, solver):
+    """The solution at epsilon, and all features in their order."""
+    K, P = problem.K, problem.K.shape[1]
+    start, entered = None, np.empty(0, dtype=np.intp)
+    if 0 < epsilon < problem.epsilon_max:
+        path = epsilon_path(
+            K.matrix,
+            target,
+            problem.C,
+            min_ratio=epsilon / problem.epsilon_max,
+            sample_weight=K.weights,
+        )
+        start, entered = path.alphas[[-1]].toarray()[0], path.order
+    solution = solver.minimise(problem.with_parameters(epsilon=epsilon), start=start)
+    warn_if_not_optimal(solution)
+    rest = np.setdiff1d(np.arange(P), entered)
+    rest = rest[np.argsort(-np.abs(solution.F[rest]), kind="stable")]
+    order = np.concatenate([entered, rest])
+    selected = solution.alpha[order] != 0
+    return solution, np.concatenate([order[selected], order[~selected]])
+
+
+def _limit_features(rows, problems, n_features):
+    """The smallest epsilons with at most so many features."""
+    K, C = problems[0].K, problems[0].C
+    options = {"max_features": 2 * n_features + BEYOND, "sample_weight": K.weights}
+    if len(rows) == 1:
+        path = epsilon_path(K.matrix, rows[0], C, min_ratio=LOWEST, **options)
+        few = np.flatnonzero(path.n_selected <= n_features)
+        return [path.epsilons[few[-1]] if len(few) else problems[0].epsilon_max]
+    used = np.zeros((len(LEVELS), K.shape[1]), dtype=bool)
+    reached = len(LEVELS)
+    for target, problem in zip(rows, problems, strict=True):
+        if problem.epsilon_max > 0:
+            levels = LEVELS * problem.epsilon_max
+            alphas = epsilon_path(K.matrix, target, C, epsilons=levels, **options).alphas
+            reached = min(reached, alphas.shape[0])
+            used[: alphas.shape[0]] |= alphas.toarray() != 0
+    few = np.flatnonzero(used[:reached].sum(axis=1) <= n_features)
+    level = LEVELS[few[-1]] if len(few) else 1.0
+    return [level * problem.epsilon_max for problem in problems]
+
+
+def _error_bound(solution, total):
+    """Increase of the mean of half the squared error when a feature is dropped (`000` eq. 43).
+
+    ``(|alpha_j k̃_j'r| + alpha_j^2 / 2) / L``, where ``|k̃_j'r| <= epsilon`` unless the variable is
+    at its bound C.
+    """
+    size = np.abs(solution.alpha)
+    slope = np.maximum(np.abs(solution.F), solution.epsilon)
+    return (slope * size + 0.5 * size**2) / total

@@ -1,0 +1,255 @@
+"""Preprocessing of expression values as ordinary transformers, so that it runs inside the folds."""
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import check_number, check_positive_integer
+
+__all__ = ["PresentCall", "QuantileNormalizer", "RangeClipper", "log_transformer"]
+
+
+def log_transformer(floor=1.0):
+    """Transformer to the binary logarithm of values, those below `floor` raised to it first.
+
+    Parameters
+    ----------
+    floor : float, default=1.0
+        Raw expression values may be zero or negative; nothing below the floor is told apart.
+
+    Returns
+    -------
+    sklearn.preprocessing.FunctionTransformer
+
+    Examples
+    --------
+    >>> from psvm.selection import log_transformer
+    >>> print(log_transformer(floor=16.0).fit_transform([[-3.0, 64.0]]))
+    [[4. 6.]]
+    """
+    check_number("floor", floor, above=0)
+    return FunctionTransformer(
+        _floored_log2, kw_args={"floor": floor}, feature_names_out="one-to-one"
+    )
+
+
+def _floored_log2(X, floor):
+    return np.log2(np.maximum(X, floor))
+
+
+class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Give all samples the same distribution of values (Bolstad et al. 2003).
+
+    The reference distribution is the mean of the sorted training samples. The value of rank r in
+    a sample is replaced by the r-th value of the reference; tied values get the value at their
+    mean rank. New samples are normalised with the reference of the training samples.
+
+    Attributes
+    ----------
+    reference_ : ndarray of shape (n_features,)
+        The reference distribution in increasing order.
+    n_features_in_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from psvm.selection import QuantileNormalizer
+    >>> print(QuantileNormalizer().fit_transform([[5.0, 2.0, 3.0], [4.0, 1.0, 6.0]]))
+    [[5.5 1.5 3.5]
+     [3.5 1.5 5.5]]
+    """
+
+    def fit(self, X, y=None):
+        """Take the reference distribution from the training samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : QuantileNormalizer
+        """
+        X = validate_data(self, X, dtype=np.float64)
+        self.reference_ = np.sort(X, axis=1).mean(axis=0)
+        return self
+
+    def transform(self, X):
+        """Give samples the reference distribution.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        places = np.arange(1, X.shape[1] + 1)
+        return np.interp(rankdata(X, axis=1), places, self.reference_)
+
+
+class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Clip new values to the range of the training values, feature by feature.
+
+    Attributes
+    ----------
+    lowest_, highest_ : ndarray of shape (n_features,)
+        The range.
+    n_features_in_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from psvm.selection import RangeClipper
+    >>> print(RangeClipper().fit([[0.0, 1.0], [2.0, 3.0]]).transform([[-5.0, 2.0], [1.0, 9.0]]))
+    [[0. 2.]
+     [1. 3.]]
+    """
+
+    def fit(self, X, y=None):
+        """Take the range from the training samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : RangeClipper
+        """
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        self.lowest_, self.highest_ = X.min(axis=0), X.max(axis=0)
+        return self
+
+    def transform(self, X):
+        """Clip values.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return np.clip(X, self.lowest_, self.highest_)
+
+
+class PresentCall(SelectorMixin, BaseEstimator):
+    """Keep the genes that are reliably expressed.
+
+    A gene is kept if its p-value is below `q1` in at least `q2` training samples, or if the
+    `mask` says so.
+
+    Parameters
+    ----------
+    p_values : callable or DataFrame, default=None
+        The probabilities that measurements are noise. A callable gets the training samples X and
+        returns a matrix of the same shape. A DataFrame has the names of the samples as index and
+        one column per gene; X must then be a DataFrame whose index names its samples, so that
+        the right rows are found inside every fold.
+    mask : array-like of bool of shape (n_features,), default=None
+        The genes to keep, instead of p-values.
+    q1 : float, default=0.05
+        Largest p-value of a reliable measurement.
+    q2 : int, default=3
+        Smallest number of reliable measurements.
+
+    Attributes
+    ----------
+    n_reliable_ : ndarray of shape (n_features,)
+        Number of reliable measurements; with a mask all samples count or none.
+    n_features_in_ : int
+        Number of genes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm.selection import PresentCall
+    >>> X = np.array([[9.0, 1.0, 8.0], [7.0, 2.0, 1.0]])
+    >>> call = PresentCall(lambda X: np.exp(-X), q1=0.01, q2=1)
+    >>> print(call.fit_transform(X))
+    [[9. 8.]
+     [7. 1.]]
+    """
+
+    def __init__(self, p_values=None, *, mask=None, q1=0.05, q2=3):
+        self.p_values = p_values
+        self.mask = mask
+        self.q1 = q1
+        self.q2 = q2
+
+    def fit(self, X, y=None):
+        """Find the genes that are reliably expressed in the training samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : PresentCall
+        """
+        check_number("q1", self.q1, above=0)
+        check_positive_integer("q2", self.q2)
+        index = getattr(X, "index", None)
+        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        if self.p_values is not None and self.mask is not None:
+            raise ValueError("Give p_values or mask, not both.")
+        if self.mask is not None:
+            mask = np.asarray(self.mask)
+            if mask.dtype != bool or mask.shape != (X.shape[1],):
+                raise ValueError(
+                    f"mask must hold one True or False for each of the {X.shape[1]} features, got "
+                    f"{mask.dtype} values of shape {mask.shape}."
+                )
+            self.n_reliable_ = len(X) * mask
+            self._support = mask
+            return self
+        if self.p_values is None:
+            self.n_reliable_ = np.full(X.shape[1], len(X))
+            self._support = np.ones(X.shape[1], dtype=bool)
+            return self
+        if self.q2 > len(X):
+            raise ValueError(f"q2={self.q2} reliable measurements are impossible in {len(X)} rows.")
+        self.n_reliable_ = (self._look_up(X, index) < self.q1).sum(axis=0)
+        self._support = self.n_reliable_ >= self.q2
+        return self
+
+    def _look_up(self, X, index):
+        """The p-values of the samples of X."""
+        if callable(self.p_values):
+            p = np.asarray(self.p_values(X))
+        elif not hasattr(self.p_values, "loc"):
+            raise TypeError(
+                "p_values must be a callable or a DataFrame whose index names the samples, got "
+                f"{type(self.p_values).__name__}: a plain matrix cannot follow the folds."
+            )
+        elif index is None:
+            raise ValueError("With p_values in a DataFrame X must be a DataFrame as well.")
+        else:
+            missing = index.difference(self.p_values.index)
+            if len(missing):
+                raise ValueError(f"p_values has no row for the samples {list(missing[:5])}.")
+            p = self.p_values.loc[index].to_numpy()
+        if p.shape != X.shape:
+            raise ValueError(f"p_values has shape {p.shape}, but X has shape {X.shape}.")
+        return p
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        return self._support

@@ -1,0 +1,311 @@
+"""PSVMSelector: the contract of scikit-learn, what is selected and in which order, errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris, make_regression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import psvm
+from psvm import PSVMSelector
+from psvm.selection import StandIns, stand_ins
+from reference import Case, random_problem, standardise
+
+# `002` Table 6.1: t = f1 + f2, f1 without correlation to t; and t = f2 + f3, f1 with the largest.
+LEFT = np.array([[-2.0, 3], [2, -3], [-2, 1], [2, -1]])
+RIGHT = np.array([[0.0, -1, 0], [1, 1, 0], [-1, 0, -1], [1, 0, 1]])
+
+
+@parametrize_with_checks(
+    [PSVMSelector(), PSVMSelector(epsilon="0.3max"), PSVMSelector(n_features=1)]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(60, 300))
+    y = np.where(2 * X[:, 7] - X[:, 42] + 0.3 * rng.normal(size=60) > 0, "sick", "well")
+    return X, y
+
+
+# ---------------------------------------------------------------- traps of correlation
+
+
+def test_feature_without_correlation_that_is_needed():
+    t = LEFT.sum(axis=1)
+    assert LEFT[:, 0] @ t == 0 and (LEFT.mean(axis=0) == 0).all()
+    selector = PSVMSelector(epsilon="0.001max", task="regression").fit(LEFT, t)
+    assert selector.get_support().all()
+    assert PSVMSelector(n_features=2, task="regression").fit(LEFT, t).get_support().all()
+    # as classes as well
+    assert PSVMSelector(epsilon="0.001max").fit(LEFT, t).get_support().all()
+
+
+@pytest.mark.parametrize("options", [{"epsilon": "0.001max"}, {"n_features": 2}])
+def test_most_correlated_feature_that_is_not_needed(options):
+    t = RIGHT[:, 1] + RIGHT[:, 2]
+    correlation = np.abs(np.corrcoef(RIGHT.T, t)[-1, :3])
+    np.testing.assert_allclose(correlation, [0.9045, 0.7071, 0.7071], atol=1e-4)
+    selector = PSVMSelector(task="regression", **options).fit(RIGHT, t)
+    np.testing.assert_array_equal(selector.get_support(indices=True), [1, 2])
+    assert selector.order_[-1] == 0  # it entered first and left again
+    np.testing.assert_array_equal(selector.ranking_, [2, 1, 1])
+
+
+def test_only_one_of_two_equal_features(data):
+    X, y = data
+    X = np.hstack([X, X[:, [7]]])
+    chosen = PSVMSelector(n_features=10).fit(X, y).get_support(indices=True)
+    assert len({7, 300} & set(chosen)) == 1
+
+
+# ---------------------------------------------------------------- what is computed
+
+
+def test_selection_is_the_support_of_the_solution(data):
+    X, y = data
+    t = np.where(y == "well", 1.0, -1.0)
+    for epsilon in (3.0, "0.5max"):
+        selector = PSVMSelector(epsilon=epsilon, tol=1e-8).fit(X, y)
+        case = Case(X, t, np.inf, selector.epsilon_)
+        assert selector.epsilon_max_ == pytest.approx(case.epsilon_max, rel=1e-12)
+        expected = 3.0 if epsilon == 3.0 else 0.5 * case.epsilon_max
+        assert selector.epsilon_ == pytest.approx(expected, rel=1e-12)
+        assert case.worst(selector.alpha_) <= 1e-8 * selector.epsilon_ * (1 + 1e-9)
+        np.testing.assert_array_equal(selector.get_support(), selector.alpha_ != 0)
+        assert 2 <= selector.n_features_ < 60
+        np.testing.assert_array_equal(selector.importance_, np.abs(selector.alpha_))
+        np.testing.assert_array_equal(selector.classes_, ["sick", "well"])
+        assert selector.solution_.status is psvm.Status.OPTIMAL
+
+
+def test_auto_is_the_rule_of_the_estimators(data):
+    X, y = data
+    for epsilon in ("auto", "aicc"):
+        model = psvm.PSVC(kernel="dyadic", epsilon=epsilon).fit(X, y)
+        selector = PSVMSelector(epsilon=epsilon).fit(X, y)
+        assert selector.epsilon_ == model.epsilon_
+        np.testing.assert_array_equal(selector.get_support(indices=True), model.support_)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6))
+def test_order_ranking_and_bound_of_random_problems(seed):
+    rng = np.random.default_rng(seed)
+    case = random_problem(rng)
+    if case.epsilon == 0:
+        case = case.with_(epsilon=0.1 * case.epsilon_max + 1e-9)
+    selector = PSVMSelector(epsilon=case.epsilon, C=case.C, task="regression")
+    selector.fit(case.K, case.y, sample_weight=case.weights)
+    P = case.K.shape[1]
+    np.testing.assert_array_equal(np.sort(selector.order_), np.arange(P))
+    support = selector.get_support()
+    np.testing.assert_array_equal(selector.ranking_ == 1, support)
+    n = support.sum()
+    assert support[selector.order_[:n]].all()
+    np.testing.assert_array_equal(np.sort(selector.ranking_[~support]), np.arange(2, P - n + 2))
+    np.testing.assert_array_equal(np.diff(selector.ranking_[selector.order_]) >= 0, True)
+    # dropping a feature without a new fit, from the definition
+    w = np.ones(len(case.y)) if case.weights is None else case.weights
+    r = case.y_c - case.K_s @ selector.alpha_
+    for j in np.flatnonzero(support):
+        worse = r + case.K_s[:, j] * selector.alpha_[j]
+        increase = 0.5 * (worse @ worse - r @ r) / w.sum()
+        # rounding of the two sums of squares
+        slack = 1e-9 * (r @ r + worse @ worse) / w.sum()
+        # |k'r| may exceed epsilon by the tolerance
+        assert increase <= selector.error_bound_[j] * (1 + 1e-4) + slack
+    assert (selector.error_bound_[~support] == 0).all()
+
+
+def test_bound_is_attained_for_free_variables(data):
+    X, y = data
+    selector = PSVMSelector(epsilon="0.5max", tol=1e-9).fit(X, y)
+    K_s, y_c = standardise(X, np.where(y == "well", 1.0, -1.0))
+    r = y_c - K_s @ selector.alpha_
+    for j in selector.get_support(indices=True):
+        worse = r + K_s[:, j] * selector.alpha_[j]
+        increase = 0.5 * (worse @ worse - r @ r) / len(y)
+        assert increase == pytest.approx(selector.error_bound_[j], rel=1e-6)
+
+
+def test_order_is_that_of_entry(data):
+    """The first to enter has the largest correlation; the second solves the problem one step on."""
+    X, y = data
+    K_s, y_c = standardise(X, np.where(y == "well", 1.0, -1.0))
+    selector = PSVMSelector(n_features=8).fit(X, y)
+    assert selector.order_[0] == np.argmax(np.abs(K_s.T @ y_c))
+    from sklearn.linear_model import lars_path
+
+    active = lars_path(K_s, y_c, method="lasso", max_iter=8)[1]
+    np.testing.assert_array_equal(selector.order_[:8], active[:8])
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 20])
+def test_n_features_is_the_smallest_epsilon(data, k):
+    X, y = data
+    selector = PSVMSelector(n_features=k).fit(X, y)
+    assert selector.n_features_ <= k
+    # a little below there are more
+    below = PSVMSelector(epsilon=0.999 * selector.epsilon_).fit(X, y)
+    assert below.n_features_ > k
+
+
+def test_unselected_features_follow_by_correlation_with_the_residual(data):
+    X, y = data
+    selector = PSVMSelector(epsilon="0.6max").fit(X, y)
+    K_s, y_c = standardise(X, np.where(y == "well", 1.0, -1.0))
+    F = np.abs(K_s.T @ (y_c - K_s @ selector.alpha_))
+    rest = selector.order_[selector.n_features_ :]
+    assert (np.diff(F[rest]) <= 1e-10 * F.max()).all()
+
+
+# ---------------------------------------------------------------- several targets
+
+
+def test_more_classes_are_the_union_of_one_vs_rest():
+    X, y = load_iris(return_X_y=True)
+    X = np.hstack([X, np.random.default_rng(0).normal(size=(150, 20))])
+    joint = PSVMSelector(epsilon="0.4max").fit(X, y)
+    single = [PSVMSelector(epsilon="0.4max").fit(X, y == c) for c in range(3)]
+    np.testing.assert_allclose(joint.alpha_, [s.alpha_ for s in single], atol=1e-9)
+    np.testing.assert_array_equal(
+        joint.get_support(), np.any([s.get_support() for s in single], axis=0)
+    )
+    np.testing.assert_allclose(joint.importance_, np.max([s.importance_ for s in single], axis=0))
+    np.testing.assert_allclose(joint.error_bound_, np.max([s.error_bound_ for s in single], axis=0))
+    assert joint.order_[0] in {s.order_[0] for s in single}
+    limited = PSVMSelector(n_features=3).fit(X, y)
+    assert 1 <= limited.n_features_ <= 3
+    assert limited.alpha_.shape == (3, 24)
+
+
+def test_several_outputs_and_labels():
+    X, Y = make_regression(80, 30, n_informative=4, n_targets=2, random_state=0)
+    joint = PSVMSelector(epsilon="0.5max").fit(X, Y)
+    single = [PSVMSelector(epsilon="0.5max").fit(X, Y[:, t]) for t in range(2)]
+    expected = np.any([s.get_support() for s in single], axis=0)
+    np.testing.assert_array_equal(joint.get_support(), expected)
+    labels = (Y > 0).astype(int)
+    assert PSVMSelector(epsilon="0.5max").fit(X, labels).alpha_.shape == (2, 30)
+
+
+def test_task_decides_what_whole_numbers_are(rng):
+    X = rng.normal(size=(50, 10))
+    y = rng.poisson(3.0, size=50)
+    assert PSVMSelector(epsilon="0.5max").fit(X, y).alpha_.ndim == 2
+    assert PSVMSelector(epsilon="0.5max", task="regression").fit(X, y).alpha_.ndim == 1
+
+
+# ---------------------------------------------------------------- a good citizen
+
+
+def test_sparse_equals_dense(data):
+    X, y = data
+    X[np.abs(X) < 1] = 0.0
+    dense = PSVMSelector(n_features=6).fit(X, y)
+    for make in (sp.csr_matrix, sp.csc_array):
+        S = make(X)
+        sparse = PSVMSelector(n_features=6).fit(S, y)
+        np.testing.assert_array_equal(sparse.order_[:6], dense.order_[:6])
+        out = sparse.transform(S)
+        assert sp.issparse(out)
+        np.testing.assert_array_equal(out.toarray(), X[:, dense.get_support()])
+
+
+def test_names_and_frames(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(300)])
+    selector = PSVMSelector(n_features=4).set_output(transform="pandas").fit(frame, y)
+    out = selector.transform(frame)
+    assert list(out.columns) == list(selector.get_feature_names_out())
+    assert {"g7", "g42"} <= set(out.columns)
+    back = selector.inverse_transform(out.to_numpy())
+    np.testing.assert_array_equal(back[:, 7], X[:, 7])
+    assert not back[:, ~selector.get_support()].any()
+
+
+def test_grid_search_in_a_pipeline(data):
+    X, y = data
+    pipeline = make_pipeline(PSVMSelector(), LogisticRegression())
+    for grid in (
+        {"psvmselector__n_features": [2, 50]},
+        {"psvmselector__epsilon": ["0.7max", "0.05max"]},
+    ):
+        search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+        assert search.best_score_ > 0.8
+
+
+def test_stand_ins_name_what_was_left_out(data, rng):
+    X, y = data
+    X[:, 100] = -X[:, 7] + 0.05 * rng.normal(size=60)
+    selector = PSVMSelector(n_features=2).fit(X, y)
+    found = {s.feature: s for s in selector.stand_ins(X, n=3)}
+    assert set(found) == {7, 42} or set(found) == {100, 42}
+    kept, left = (7, 100) if 7 in found else (100, 7)
+    assert found[kept].indices[0] == left
+    full = np.corrcoef(X.T)
+    for s in found.values():
+        others = [j for j in range(300) if j not in found]
+        best = sorted(others, key=lambda j: -abs(full[s.feature, j]))[:3]
+        np.testing.assert_array_equal(s.indices, best)
+        np.testing.assert_allclose(s.correlations, full[s.feature, best], atol=1e-12)
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(300)])
+    assert str(stand_ins(frame, [kept], n=1)[0]).startswith(f"g{kept}: g{left} (-1.00)")
+    assert isinstance(stand_ins(X, [0])[0], StandIns)
+
+
+# ---------------------------------------------------------------- errors come first
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"epsilon": "half"}, "epsilon.*0.5max"),
+        ({"epsilon": "2max"}, "epsilon"),
+        ({"epsilon": 1.0, "n_features": 3}, "not both"),
+        ({"n_features": 0}, "n_features"),
+        ({"n_features": 2.5}, "n_features"),
+        ({"n_features": 301}, "n_features=301 is impossible: X has 300"),
+        ({"C": 0.0}, "C"),
+        ({"tol": 0.0}, "tol"),
+        ({"task": "ranking"}, "task"),
+        ({"task": "regression"}, "numbers"),
+    ],
+)
+def test_bad_parameters(data, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PSVMSelector(**parameters).fit(*data)
+
+
+def test_missing_values_are_located(data):
+    X, y = data
+    X[3, 5] = X[17, 5] = X[17, 80] = np.nan
+    with pytest.raises(ValueError, match=r"3 entries: in rows 3, 17 and columns 5, 80\. .*Imputer"):
+        PSVMSelector().fit(X, y)
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(300)])
+    with pytest.raises(ValueError, match="columns g5, g80"):
+        PSVMSelector().fit(frame, y)
+    with pytest.raises(ValueError, match="3 entries"):
+        PSVMSelector().fit(sp.csr_array(X), y)
+    X[:20, 100:120] = np.nan
+    with pytest.raises(ValueError, match=r"rows 0, 1, 2, 3, 4, \.\.\. \(20 in all\)"):
+        PSVMSelector().fit(X, y)
+
+
+def test_bad_targets(data):
+    X, y = data
+    with pytest.raises(ValueError, match="single class"):
+        PSVMSelector().fit(X, np.full(60, "sick"))
+    with pytest.raises(ValueError, match="task='regression'"):
+        PSVMSelector(task="classification").fit(X, X[:, 0])
