@@ -22,6 +22,8 @@ LEFT = np.array([[-2.0, 3], [2, -3], [-2, 1], [2, -1]])
 RIGHT = np.array([[0.0, -1, 0], [1, 1, 0], [-1, 0, -1], [1, 0, 1]])
 
 
+# Nothing is selected of the noise of some checks.
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 @parametrize_with_checks(
     [PSVMSelector(), PSVMSelector(epsilon="0.3max"), PSVMSelector(n_features=1)]
 )
@@ -49,15 +51,17 @@ def test_feature_without_correlation_that_is_needed():
     assert PSVMSelector(epsilon="0.001max").fit(LEFT, t).get_support().all()
 
 
-@pytest.mark.parametrize("options", [{"epsilon": "0.001max"}, {"n_features": 2}])
-def test_most_correlated_feature_that_is_not_needed(options):
+def test_most_correlated_feature_that_is_not_needed():
+    """For every epsilon > 0 the first feature is in the solution, but less and less."""
     t = RIGHT[:, 1] + RIGHT[:, 2]
     correlation = np.abs(np.corrcoef(RIGHT.T, t)[-1, :3])
     np.testing.assert_allclose(correlation, [0.9045, 0.7071, 0.7071], atol=1e-4)
-    selector = PSVMSelector(task="regression", **options).fit(RIGHT, t)
+    selector = PSVMSelector(n_features=2, task="regression").fit(RIGHT, t)
     np.testing.assert_array_equal(selector.get_support(indices=True), [1, 2])
     assert selector.order_[-1] == 0  # it entered first and left again
     np.testing.assert_array_equal(selector.ranking_, [2, 1, 1])
+    small = PSVMSelector(epsilon="0.001max", task="regression").fit(RIGHT, t)
+    assert small.importance_[0] < 0.01 * small.importance_[1:].min()
 
 
 def test_only_one_of_two_equal_features(data):
@@ -73,11 +77,11 @@ def test_only_one_of_two_equal_features(data):
 def test_selection_is_the_support_of_the_solution(data):
     X, y = data
     t = np.where(y == "well", 1.0, -1.0)
-    for epsilon in (3.0, "0.5max"):
+    for epsilon in (2.5, "0.3max"):
         selector = PSVMSelector(epsilon=epsilon, tol=1e-8).fit(X, y)
         case = Case(X, t, np.inf, selector.epsilon_)
         assert selector.epsilon_max_ == pytest.approx(case.epsilon_max, rel=1e-12)
-        expected = 3.0 if epsilon == 3.0 else 0.5 * case.epsilon_max
+        expected = 2.5 if epsilon == 2.5 else 0.3 * case.epsilon_max
         assert selector.epsilon_ == pytest.approx(expected, rel=1e-12)
         assert case.worst(selector.alpha_) <= 1e-8 * selector.epsilon_ * (1 + 1e-9)
         np.testing.assert_array_equal(selector.get_support(), selector.alpha_ != 0)
@@ -182,7 +186,7 @@ def test_more_classes_are_the_union_of_one_vs_rest():
     )
     np.testing.assert_allclose(joint.importance_, np.max([s.importance_ for s in single], axis=0))
     np.testing.assert_allclose(joint.error_bound_, np.max([s.error_bound_ for s in single], axis=0))
-    assert joint.order_[0] in {s.order_[0] for s in single}
+    assert set(joint.order_[:3]) >= {s.order_[0] for s in single}
     limited = PSVMSelector(n_features=3).fit(X, y)
     assert 1 <= limited.n_features_ <= 3
     assert limited.alpha_.shape == (3, 24)
@@ -304,7 +308,7 @@ def test_missing_values_are_located(data):
 
 
 def test_bad_targets(data):
-    X, y = data
+    X, _ = data
     with pytest.raises(ValueError, match="single class"):
         PSVMSelector().fit(X, np.full(60, "sick"))
     with pytest.raises(ValueError, match="task='regression'"):

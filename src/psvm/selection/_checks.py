@@ -31,6 +31,8 @@ def validate(estimator, X, y, *, remedy, **options):
 
 def _explain_missing(X, remedy, error):
     columns = getattr(X, "columns", None)
+    if np.iscomplexobj(X):
+        return
     try:
         X = X.tocoo() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):

@@ -8,7 +8,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._epsilon import choose_epsilon, row_digests
-from .._path import epsilon_path
+from .._path import LARGEST_HOMOTOPY, epsilon_path
 from .._solve import check_weights, make_solver, warn_if_not_optimal
 from .._validation import check_number
 from ..matrix import Standardized, as_matrix
@@ -23,11 +23,13 @@ REMEDY = (
 )
 RELATIVE = re.compile(r"(\d*\.?\d+(?:[eE][+-]?\d+)?)\s*max")
 LOWEST = 1e-4
-"""With `n_features` the path ends at this share of epsilon_max,"""
+"""With `n_features` a path that is not exact ends at this share of epsilon_max."""
 BEYOND = 10
-"""or when it has more than ``2 n_features + BEYOND`` features."""
+"""With `n_features` a path ends when it has more than ``2 n_features + BEYOND`` features."""
 LEVELS = np.geomspace(1.0, LOWEST, 401)[1:]
-"""Shares of epsilon_max among which `n_features` chooses when there are several targets."""
+"""Shares of the largest correlation among which `n_features` chooses for several targets."""
+ROUNDING = 1e-10
+"""A variable below this share of the largest one is zero but for rounding."""
 
 
 class PSVMSelector(SelectorMixin, BaseEstimator):
@@ -47,7 +49,8 @@ class PSVMSelector(SelectorMixin, BaseEstimator):
     n_features : int, default=None
         Take the smallest epsilon with at most this many features, instead of `epsilon`. Since the
         number may fall again when epsilon is lowered, the path is followed until it has more
-        than ``2 n_features + 10`` features or ends at 1e-4 of its beginning.
+        than ``2 n_features + 10`` features, else to its end: epsilon = 0, or 1e-4 of the beginning
+        if X has more than 500 rows and columns.
     C : float, default=inf
         Bound of the variables.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -98,8 +101,8 @@ class PSVMSelector(SelectorMixin, BaseEstimator):
     with a y of several columns one per column. Each has a selection of its own; "auto", "aicc" and
     "0.5max" are relative to each. A feature is selected if it is in any of these selections, its
     importance and error bound are the largest ones, and its place in the order is the best one
-    that it has for any target. With `n_features` all targets have the same share of their
-    epsilon_max, the smallest of 400 levels with at most so many features in total.
+    that it has for any target. With `n_features` all targets have the same correlation threshold
+    ``epsilon / ||y||``, the smallest of 400 levels with at most so many features in total.
 
     Examples
     --------
@@ -260,7 +263,7 @@ def _select(target, problem, epsilon, solver):
     """The solution at epsilon, and all features in their order."""
     K, P = problem.K, problem.K.shape[1]
     start, entered = None, np.empty(0, dtype=np.intp)
-    if 0 < epsilon < problem.epsilon_max:
+    if epsilon < problem.epsilon_max:
         path = epsilon_path(
             K.matrix,
             target,
@@ -268,7 +271,7 @@ def _select(target, problem, epsilon, solver):
             min_ratio=epsilon / problem.epsilon_max,
             sample_weight=K.weights,
         )
-        start, entered = path.alphas[[-1]].toarray()[0], path.order
+        start, entered = _without_rounding(path.alphas)[[-1]].toarray()[0], path.order
     solution = solver.minimise(problem.with_parameters(epsilon=epsilon), start=start)
     warn_if_not_optimal(solution)
     rest = np.setdiff1d(np.arange(P), entered)
@@ -283,20 +286,32 @@ def _limit_features(rows, problems, n_features):
     K, C = problems[0].K, problems[0].C
     options = {"max_features": 2 * n_features + BEYOND, "sample_weight": K.weights}
     if len(rows) == 1:
-        path = epsilon_path(K.matrix, rows[0], C, min_ratio=LOWEST, **options)
-        few = np.flatnonzero(path.n_selected <= n_features)
+        lowest = 0.0 if min(K.shape) <= LARGEST_HOMOTOPY else LOWEST
+        path = epsilon_path(K.matrix, rows[0], C, min_ratio=lowest, **options)
+        numbers = np.diff(_without_rounding(path.alphas).indptr)
+        few = np.flatnonzero(numbers <= n_features)
         return [path.epsilons[few[-1]] if len(few) else problems[0].epsilon_max]
+    sizes = np.array([np.linalg.norm(problem.y) for problem in problems])
+    varying = [(t, size) for t, size in enumerate(sizes) if problems[t].epsilon_max > 0]
+    largest = max((problems[t].epsilon_max / size for t, size in varying), default=1.0)
     used = np.zeros((len(LEVELS), K.shape[1]), dtype=bool)
     reached = len(LEVELS)
-    for target, problem in zip(rows, problems, strict=True):
-        if problem.epsilon_max > 0:
-            levels = LEVELS * problem.epsilon_max
-            alphas = epsilon_path(K.matrix, target, C, epsilons=levels, **options).alphas
-            reached = min(reached, alphas.shape[0])
-            used[: alphas.shape[0]] |= alphas.toarray() != 0
+    for t, size in varying:
+        path = epsilon_path(K.matrix, rows[t], C, epsilons=LEVELS * largest * size, **options)
+        reached = min(reached, len(path.epsilons))
+        used[: len(path.epsilons)] |= path.alphas.toarray() != 0
     few = np.flatnonzero(used[:reached].sum(axis=1) <= n_features)
-    level = LEVELS[few[-1]] if len(few) else 1.0
-    return [level * problem.epsilon_max for problem in problems]
+    return list((LEVELS[few[-1]] if len(few) else 1.0) * largest * sizes)
+
+
+def _without_rounding(alphas):
+    """Solutions of a path without variables that are zero but for rounding."""
+    alphas = alphas.copy()
+    largest = np.abs(alphas).max(axis=1).toarray().ravel()
+    row = np.repeat(np.arange(alphas.shape[0]), np.diff(alphas.indptr))
+    alphas.data[np.abs(alphas.data) <= ROUNDING * largest[row]] = 0.0
+    alphas.eliminate_zeros()
+    return alphas
 
 
 def _error_bound(solution, total):
