@@ -66,8 +66,8 @@ def real_labels(X, y):
     ]
     note = (
         f"One protocol with leave-one-out over {n} samples took {fit_time:.0f} s on one core, the "
-        f"ten-fold evaluation {evaluate_time:.0f} s. A leave-one-out evaluation would be 60 protocols "
-        "with 59 folds each, which is why the outer loop has ten folds here."
+        f"ten-fold evaluation {evaluate_time:.0f} s. A leave-one-out evaluation would be 60 "
+        "protocols with 59 folds each, which is why the outer loop has ten folds here."
     )
     return rows, note
 

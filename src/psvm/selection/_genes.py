@@ -235,8 +235,10 @@ class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
     def significance(self, X, y, n_permutations=20, random_state=None):
         """Compare the selection frequencies with those for shuffled labels.
 
-        The labels are shuffled `n_permutations` times and the genes ranked in the same way each
-        time. The frequencies of all genes for shuffled labels together are the null distribution.
+        The labels are shuffled `n_permutations` times, and each time the selections of all folds
+        are made with the epsilons of the true labels. The score of a gene is the share of folds
+        and epsilons for which it is selected; the scores of all genes for shuffled labels together
+        are the null distribution.
 
         Parameters
         ----------
@@ -258,9 +260,11 @@ class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
         self._splits(X, y, self.cv)
         random = check_random_state(random_state)
         labels = [y, *(random.permutation(y) for _ in range(n_permutations))]
+        lists = self._lists(self._prepare(X, y).Z, Targets.of_classes(y).rows)
         inner = clone(self).set_params(n_jobs=None, verbose=False)
-        frequency, *null = run(_frequencies, [(inner, X, shuffled) for shuffled in labels], self)
-        return SelectionSignificance.create(frequency, np.array(null))
+        found = run(_stability, [(inner, X, shuffled, lists) for shuffled in labels], self)
+        frequencies, scores = zip(*found, strict=True)
+        return SelectionSignificance.create(frequencies[0], scores[0], np.array(scores[1:]))
 
     def predict(self, X):
         """Predicted classes of new samples.
@@ -274,7 +278,8 @@ class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classifier_.predict(self._describe(X))
+        Z = self._describe(X)
+        return self.classifier_.predict(Z)
 
     @available_if(lambda self: hasattr(self._model(), "decision_function"))
     def decision_function(self, X):
@@ -289,7 +294,8 @@ class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self.classifier_.decision_function(self._describe(X))
+        Z = self._describe(X)
+        return self.classifier_.decision_function(Z)
 
     def stand_ins(self, X, n=5):
         """For each selected gene the unselected ones most correlated with it.
@@ -437,9 +443,9 @@ def _fold(selector, X, y, targets, train, test, lists, sizes, models):
     """Inner loop and errors of one fold; nothing of the left-out samples is seen before."""
     with threadpool_limits(1), config_context(assume_finite=True, skip_parameter_validation=True):
         loop, prepared = _inner_loop(selector, X, y, targets, train, lists)
-        scaled = Scaled(prepared.Z, loop.order[: sizes[-1]])
-        if len(scaled.index):
-            Z_test = take(X, test)
+        best = loop.order[: sizes[-1]]
+        if len(best):
+            scaled, Z_test = Scaled(prepared.Z, best), take(X, test)
             if prepared.transformer is not None:
                 Z_test = checked(prepared.transformer.transform(Z_test), REMEDY)
             errors = fold_errors(scaled, y[train], Z_test, y[test], sizes, models)
@@ -462,16 +468,17 @@ def _evaluate_fold(selector, X, y, train, test):
     return fitted.predict(take(X, test)), fitted.inner_error_, support, fitted.best_params_
 
 
-def _frequencies(selector, X, y):
-    """Selection frequencies, without any classifier."""
+def _stability(selector, X, y, lists):
+    """Shares of folds, and of folds and epsilons, that select each feature; no classifier."""
     with threadpool_limits(1):
         targets = Targets.of_classes(y).rows
-        lists = selector._lists(selector._prepare(X, y).Z, targets)
         loops = []
         for train, _ in selector._splits(X, y, selector.cv):
             loop, prepared = _inner_loop(selector, X, y, targets, train, lists)
             loops.append(loop.at(prepared.kept, X.shape[1]))
-    return combine(loops).frequency
+    n_epsilons = max(map(len, lists))
+    shares = [np.where(loop.ranks > 0, n_epsilons + 1 - loop.ranks, 0) for loop in loops]
+    return combine(loops).frequency, np.mean(shares, axis=0) / n_epsilons
 
 
 def _nu_limit(y):

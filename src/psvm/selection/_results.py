@@ -86,15 +86,17 @@ class SelectionEvaluation:
 
 @dataclass(frozen=True, eq=False)
 class SelectionSignificance:
-    """Selection frequencies beside those for shuffled labels.
+    """Selections beside those for shuffled labels.
 
     Attributes
     ----------
     frequency : ndarray of shape (n_features,)
         Share of the folds that select a feature.
+    score : ndarray of shape (n_features,)
+        Share of the folds and epsilons that select a feature.
     p_values : ndarray of shape (n_features,)
-        Share of the frequencies for shuffled labels, of all features and shuffles together, that
-        are at least as large; the frequency itself counts as one of them.
+        Share of the scores for shuffled labels, of all features and shuffles together, that are at
+        least as large; the score itself counts as one of them.
     q_values : ndarray of shape (n_features,)
         False discovery rates after Benjamini and Hochberg.
 
@@ -105,18 +107,19 @@ class SelectionSignificance:
     >>> X = np.random.default_rng(0).normal(size=(40, 50))
     >>> y = X[:, 3] > 0
     >>> result = GeneSelector(cv=4).significance(X, y, random_state=0)
-    >>> bool(result.frequency[3] == 1)
-    True
+    >>> np.flatnonzero(result.q_values < 0.1)
+    array([3])
     """
 
     frequency: np.ndarray
+    score: np.ndarray
     p_values: np.ndarray
     q_values: np.ndarray
 
     @classmethod
-    def create(cls, frequency, null):
-        """Compare frequencies with those of shuffles, an array of shape (shuffles, features)."""
+    def create(cls, frequency, score, null):
+        """Compare scores with those of shuffles, an array of shape (shuffles, features)."""
         null = np.sort(null, axis=None)
-        exceeding = len(null) - np.searchsorted(null, frequency * (1 - 1e-12), side="left")
+        exceeding = len(null) - np.searchsorted(null, score * (1 - 1e-12), side="left")
         p_values = (1 + exceeding) / (1 + len(null))
-        return cls(frequency, p_values, false_discovery_control(p_values))
+        return cls(frequency, score, p_values, false_discovery_control(p_values))

@@ -1,0 +1,375 @@
+"""GeneSelector: every step of the protocol against a plain reading of it, honesty, errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, NuSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from psvm import GeneSelector
+from psvm.selection import PresentCall, QuantileNormalizer, log_transformer
+from psvm.selection._protocol import InnerLoop, Search, combine, epsilon_list
+from reference import lasso_solve, standardise
+
+QUICK = {"cv": 3, "n_epsilons": 5, "n_features": [2, 4], "smoothing": 0}
+
+
+@parametrize_with_checks([GeneSelector(cv=2, n_epsilons=3, n_features=[1], smoothing=0)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(40, 120))
+    y = np.where(X[:, 7] - X[:, 42] + 0.2 * rng.normal(size=40) > 0, "sick", "well")
+    return X, y
+
+
+def ranks_by_definition(X, t, epsilons):
+    """Number of the first epsilon whose Lasso solution has the feature, and |alpha| there."""
+    K_s, y_c = standardise(X, t)
+    ranks, sizes = np.zeros(X.shape[1], dtype=int), np.zeros(X.shape[1])
+    for number, epsilon in reversed(list(enumerate(epsilons, start=1))):
+        alpha = np.abs(lasso_solve(K_s, y_c, epsilon))
+        ranks[alpha > 1e-8] = number
+        sizes[alpha > 1e-8] = alpha[alpha > 1e-8]
+    return ranks, sizes
+
+
+# ---------------------------------------------------------------- the protocol, step by step
+
+
+def test_protocol_equals_a_plain_reading_of_it(data):
+    """Lasso of scikit-learn instead of the path, and a loop over everything."""
+    X, y = data
+    t = np.where(y == "well", 1.0, -1.0)
+    nus, sizes, a = [0.2, 0.5], [2, 4, 6], 2
+    model = GeneSelector(
+        cv=KFold(4, shuffle=True, random_state=0),
+        n_features=[4, 6],
+        smoothing=a,
+        param_grid={"nu": nus},
+        n_epsilons=6,
+    ).fit(X, y)
+    (epsilons,) = model.epsilons_
+    steps = np.diff(epsilons)
+    assert len(epsilons) == 6 and (steps < 0).all()
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-9)
+
+    all_sizes = [2, 4, 6, 8]
+    errors, all_ranks = np.zeros((4, 2)), []
+    folds = list(KFold(4, shuffle=True, random_state=0).split(X))
+    for train, test in folds:
+        ranks, size = ranks_by_definition(X[train], t[train], epsilons)
+        all_ranks.append(ranks)
+        order = sorted(np.flatnonzero(ranks), key=lambda j: (ranks[j], -size[j]))
+        mean, sd = X[train].mean(axis=0), X[train].std(axis=0)
+        low, high = X[train].min(axis=0), X[train].max(axis=0)
+        Z, Z_test = (X[train] - mean) / sd, (np.clip(X[test], low, high) - mean) / sd
+        for i, F in enumerate(all_sizes):
+            for k, nu in enumerate(nus):
+                svm = NuSVC(kernel="linear", nu=nu).fit(Z[:, order[:F]], y[train])
+                errors[i, k] += np.mean(svm.predict(Z_test[:, order[:F]]) != y[test]) / len(folds)
+    np.testing.assert_array_equal(model.search_.sizes, all_sizes)
+    np.testing.assert_allclose(model.search_.errors, errors, atol=1e-12)
+
+    smoothed = {
+        (F, nu): errors[[i - 1, i, i + 1], k].mean()
+        for i, F in [(1, 4), (2, 6)]
+        for k, nu in enumerate(nus)
+    }
+    best = min(smoothed, key=lambda key: (round(smoothed[key], 12), key[0], key[1]))
+    assert (model.n_features_, model.best_params_["nu"]) == best
+    assert model.inner_error_ == pytest.approx(smoothed[best])
+
+    all_ranks = np.array(all_ranks)
+    counts = (all_ranks > 0).sum(axis=0)
+    np.testing.assert_allclose(model.frequency_, counts / 4)
+    some = counts > 0
+    mean_rank = all_ranks.sum(axis=0)[some] / counts[some]
+    np.testing.assert_allclose(model.mean_rank_[some], mean_rank)
+    keys = list(zip(-counts[model.order_], model.mean_rank_[model.order_], strict=True))
+    assert keys == sorted(keys)
+    assert set(sizes) >= {model.n_features_}
+
+    chosen = model.order_[: model.n_features_]
+    pipe = make_pipeline(StandardScaler(), NuSVC(kernel="linear", nu=best[1]))
+    pipe.fit(X[:, chosen], y)
+    new = np.random.default_rng(1).normal(scale=3, size=(50, 120))
+    clipped = np.clip(new, X.min(axis=0), X.max(axis=0))
+    assert (clipped != new).any()
+    np.testing.assert_array_equal(model.predict(new), pipe.predict(clipped[:, chosen]))
+    np.testing.assert_allclose(
+        model.decision_function(new), pipe.decision_function(clipped[:, chosen]), atol=1e-9
+    )
+    np.testing.assert_array_equal(np.sort(chosen), model.get_support(indices=True))
+    np.testing.assert_array_equal(model.transform(X), X[:, np.sort(chosen)])
+
+
+def test_epsilons_select_from_a_few_genes_to_about_as_many_as_samples(data):
+    X, y = data
+    t = np.where(y == "well", 1.0, -1.0)
+    K_s, y_c = standardise(X, t)
+    epsilons = epsilon_list(X, t, 7)
+    numbers = [np.count_nonzero(np.abs(lasso_solve(K_s, y_c, e)) > 1e-8) for e in epsilons]
+    assert 5 <= numbers[0] <= 10
+    assert 30 <= numbers[-1] <= 40
+
+
+def test_ranking_by_frequency_then_mean_rank():
+    loops = [
+        InnerLoop(np.array([1, 2, 0, 4, 0]), np.ones(5)),
+        InnerLoop(np.array([0, 3, 0, 1, 1]), np.ones(5)),
+    ]
+    outer = combine(loops)
+    np.testing.assert_allclose(outer.frequency, [0.5, 1, 0, 1, 0.5])
+    np.testing.assert_allclose(outer.mean_rank, [1, 2.5, np.inf, 2.5, 1])
+    np.testing.assert_array_equal(outer.order, [1, 3, 0, 4, 2])
+
+
+def test_smoothing_prefers_a_valley_to_a_hole():
+    sizes = np.array([5, 10, 15, 20, 25, 30])
+    errors = np.array([[0.5], [0.1], [0.5], [0.2], [0.2], [0.2]])
+    assert Search(sizes, sizes[1:5], [{}], errors, 5).best()[0] == 25
+    assert Search(sizes, sizes[1:5], [{}], errors, 0).best()[0] == 10
+
+
+def test_leave_one_out_is_the_default(data):
+    X, y = data
+    model = GeneSelector(n_epsilons=3, n_features=[4], smoothing=0, param_grid={"nu": [0.5]})
+    again = clone(model).set_params(cv=LeaveOneOut())
+    np.testing.assert_array_equal(model.fit(X, y).frequency_, again.fit(X, y).frequency_)
+    assert set(np.round(model.frequency_ * 40, 9) % 1) == {0}
+    assert {7, 42} == set(model.order_[:2])
+
+
+def test_three_classes(rng):
+    X = rng.normal(size=(60, 50))
+    y = np.argmax(X[:, :3] + 0.1 * rng.normal(size=(60, 3)), axis=1)
+    model = GeneSelector(cv=3, n_features=[3, 6], smoothing=0).fit(X, y)
+    assert len(model.epsilons_) == 3
+    assert set(model.order_[:3]) == {0, 1, 2}
+    assert model.score(X, y) > 0.8
+
+
+# ---------------------------------------------------------------- preprocessing inside the folds
+
+
+class Spy(SimpleImputer):
+    """Notes the samples that it is fitted to, by the number in their first column."""
+
+    seen = []  # noqa: RUF012
+
+    def fit(self, X, y=None):
+        Spy.seen.append(frozenset(np.asarray(X)[:, 0].astype(int)))
+        return super().fit(X, y)
+
+
+def test_nothing_sees_the_left_out_samples(data):
+    X, y = data
+    X[:, 0] = np.arange(40)
+    Spy.seen = []
+    cv = StratifiedKFold(4)
+    inner = StratifiedKFold(3)
+    model = GeneSelector(preprocessing=Spy(), **QUICK | {"cv": inner})
+    model.evaluate(X, y, cv=cv)
+    expected = set()
+    for train, _ in cv.split(X, y):
+        expected.add(frozenset(train))
+        for part, _ in inner.split(X[train], y[train]):
+            expected.add(frozenset(train[part]))
+    assert set(Spy.seen) == expected
+
+
+def test_changed_test_samples_change_no_model(data):
+    """The features that a fold selects do not depend on the samples that it predicts."""
+    X, y = data
+    train, test = next(StratifiedKFold(4).split(X, y))
+    one = [(train, test)]
+    first = GeneSelector(**QUICK).evaluate(X, y, cv=one)
+    X2, y2 = X.copy(), y.copy()
+    X2[test] *= -100
+    y2[test] = np.where(y[test] == "sick", "well", "sick")
+    second = GeneSelector(**QUICK).evaluate(X2, y2, cv=one)
+    np.testing.assert_array_equal(first.supports[0], second.supports[0])
+
+
+def test_preprocessing_that_drops_genes(data, rng):
+    X, y = data
+    frame = pd.DataFrame(np.exp(X), columns=[f"g{j}" for j in range(120)])
+    frame.index = [f"s{i}" for i in range(40)]
+    p_values = pd.DataFrame(rng.uniform(size=(40, 120)), index=frame.index, columns=frame.columns)
+    p_values.iloc[:, [7, 42, 50]] = 0.001
+    steps = make_pipeline(PresentCall(p_values, q1=0.01, q2=20), log_transformer(1e-3))
+    model = GeneSelector(preprocessing=steps, **QUICK | {"n_features": [2]}).fit(frame, y)
+    assert set(model.get_feature_names_out()) == {"g7", "g42"}
+    assert (model.frequency_ > 0).sum() <= 3
+    assert model.score(frame, y) > 0.9
+    assert model.predict(frame.iloc[:3]).shape == (3,)
+    quantiles = GeneSelector(preprocessing=QuantileNormalizer(), **QUICK).fit(frame.to_numpy(), y)
+    assert quantiles.score(frame.to_numpy(), y) > 0.7
+
+
+def test_missing_values_are_imputed_inside_the_folds(data, rng):
+    X, y = data
+    X[rng.random(X.shape) < 0.02] = np.nan
+    with pytest.raises(ValueError, match=r"NaN in \d+ entries.*SimpleImputer"):
+        GeneSelector().fit(X, y)
+    model = GeneSelector(preprocessing=SimpleImputer(), **QUICK).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert model.evaluate(X, y, cv=3).error < 0.5
+
+
+def test_combinations_of_features_are_refused(data):
+    from sklearn.decomposition import PCA
+
+    with pytest.raises(ValueError, match="principal components"):
+        GeneSelector(preprocessing=PCA(5), **QUICK).fit(*data)
+
+
+# ---------------------------------------------------------------- the honest error
+
+
+def test_evaluation_is_cross_validation_of_everything(data):
+    X, y = data
+    cv = StratifiedKFold(4)
+    result = GeneSelector(**QUICK).evaluate(X, y, cv=cv)
+    wrong, inner = [], []
+    for train, test in cv.split(X, y):
+        model = GeneSelector(**QUICK).fit(X[train], y[train])
+        wrong.extend(model.predict(X[test]) != y[test])
+        inner.append(model.inner_error_)
+    assert result.error == pytest.approx(np.mean(wrong))
+    assert result.inner_error == pytest.approx(np.mean(inner))
+    interval = binomtest(sum(wrong), 40).proportion_ci(0.9, method="wilson")
+    assert result.confidence_interval(0.9) == pytest.approx((interval.low, interval.high))
+    assert "inner_error" in repr(result)
+    np.testing.assert_array_equal(np.sort(result.indices), np.arange(40))
+
+
+@pytest.mark.slow
+def test_honest_error_of_meaningless_labels_is_one_half():
+    """And with the selection outside the folds it would be small."""
+    rng = np.random.default_rng(0)
+    honest, flattered = [], []
+    for _ in range(6):
+        X = rng.normal(size=(40, 1000))
+        y = rng.permutation(np.arange(40) % 2)
+        model = GeneSelector(cv=5, n_features=[10, 20], smoothing=0)
+        honest.append(model.evaluate(X, y, cv=5).error)
+        support = model.fit(X, y).get_support()
+        from sklearn.model_selection import cross_val_score
+
+        svm = make_pipeline(StandardScaler(), SVC(kernel="linear"))
+        flattered.append(1 - cross_val_score(svm, X[:, support], y, cv=5).mean())
+    # 240 predictions: three standard deviations are 0.1, and the folds are not independent
+    assert 0.38 < np.mean(honest) < 0.65
+    assert np.mean(flattered) < 0.2
+
+
+def test_result_does_not_depend_on_the_number_of_processes(data):
+    X, y = data
+    model = GeneSelector(**QUICK, n_jobs=2).fit(X, y)
+    alone = GeneSelector(**QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.order_, alone.order_)
+    np.testing.assert_array_equal(model.search_.errors, alone.search_.errors)
+    first = model.significance(X, y, n_permutations=2, random_state=3)
+    second = alone.significance(X, y, n_permutations=2, random_state=3)
+    np.testing.assert_array_equal(first.q_values, second.q_values)
+
+
+def test_significance_finds_the_informative_genes(data, rng):
+    X, y = data
+    options = {"cv": 4}
+    result = GeneSelector(**options).significance(X, y, n_permutations=20, random_state=0)
+    assert result.q_values[[7, 42]].max() < 0.05
+    assert (result.q_values < 0.05).sum() <= 4
+    assert (result.p_values > 0).all() and (result.p_values <= 1).all()
+    np.testing.assert_array_equal(
+        np.argsort(-result.score, kind="stable")[:2], np.argsort(result.p_values, kind="stable")[:2]
+    )
+    noise = GeneSelector(**options).significance(
+        X, rng.permutation(y), n_permutations=20, random_state=0
+    )
+    assert noise.q_values.min() > 0.05
+
+
+def test_any_classifier(data):
+    X, y = data
+    grid = {"C": [0.01, 1.0]}
+    model = GeneSelector(classifier=LogisticRegression(), param_grid=grid, **QUICK).fit(X, y)
+    assert isinstance(model.classifier_, LogisticRegression)
+    assert model.best_params_ in ({"C": 0.01}, {"C": 1.0})
+    assert GeneSelector(classifier=LogisticRegression(), **QUICK).fit(X, y).best_params_ == {}
+
+
+def test_progress(data, capsys, monkeypatch):
+    import sys
+
+    GeneSelector(**QUICK, verbose=True).fit(*data)
+    assert "3/3" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    GeneSelector(**QUICK, verbose=True).fit(*data)
+    assert "[GeneSelector] 3 of 3" in capsys.readouterr().out
+
+
+def test_stand_ins(data):
+    X, y = data
+    X[:, 100] = X[:, 7] + 0.01 * X[:, 100]
+    model = GeneSelector(**QUICK).fit(X, y)
+    found = model.stand_ins(X, n=1)
+    assert [s.feature for s in found] == list(model.order_[: model.n_features_])
+
+
+# ---------------------------------------------------------------- errors come first
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_features": 121}, "n_features=121 is impossible: X has 120"),
+        ({"n_features": [5, 0]}, "n_features"),
+        ({"n_features": []}, "empty"),
+        ({"smoothing": -1}, "smoothing"),
+        ({"smoothing": 2.5}, "smoothing"),
+        ({"n_epsilons": 0}, "n_epsilons"),
+        ({"epsilons": [1.0, 2.0, 3.0]}, "epsilons must decrease strictly"),
+        ({"epsilons": [2.0, 2.0]}, "epsilons must decrease strictly"),
+        ({"epsilons": [2.0, -1.0]}, "positive"),
+        ({"epsilons": "many"}, "epsilons"),
+        ({"param_grid": {"nu": [0.999]}}, "infeasible.*nu < "),
+        ({"epsilons": [1e6]}, "epsilons are too large"),
+    ],
+)
+def test_bad_parameters(data, parameters, message):
+    X, y = data
+    y[:15] = "sick"
+    with pytest.raises(ValueError, match=message):
+        GeneSelector(**{"cv": 3} | parameters).fit(X, y)
+
+
+def test_fold_with_one_class(data):
+    X, y = data
+    y = np.sort(y)
+    with pytest.raises(
+        ValueError, match=r"Fold 0 has no training sample of class sick.*Stratified"
+    ):
+        GeneSelector(cv=KFold(2)).fit(X, np.where(np.arange(40) < 20, "sick", "well"))
+    y = np.full(40, "well")
+    y[0] = "sick"
+    with pytest.raises(ValueError, match="Fold 0"):
+        GeneSelector().fit(X, y)
+    with pytest.raises(ValueError, match="single class"):
+        GeneSelector().fit(X, np.full(40, "well"))
+    # of the inner folds as well, before any outer fold starts
+    y[:2] = "sick"
+    with pytest.raises(ValueError, match="Fold 0"):
+        GeneSelector().evaluate(X, y)
