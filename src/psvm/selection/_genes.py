@@ -22,6 +22,7 @@ from ._protocol import (
     combine,
     epsilon_list,
     fold_errors,
+    from_the_first,
     inner_loop,
     prepare,
     take,
@@ -235,10 +236,10 @@ class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
     def significance(self, X, y, n_permutations=20, random_state=None):
         """Compare the selection frequencies with those for shuffled labels.
 
-        The labels are shuffled `n_permutations` times, and each time the selections of all folds
-        are made with the epsilons of the true labels. The score of a gene is the share of folds
-        and epsilons for which it is selected; the scores of all genes for shuffled labels together
-        are the null distribution.
+        The score of a gene is the share of folds and epsilons for which it is selected, where the
+        epsilons begin at the one that selects the first gene. The labels are shuffled
+        `n_permutations` times and the scores computed with the same epsilons; those of all genes
+        together are the null distribution.
 
         Parameters
         ----------
@@ -260,7 +261,10 @@ class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
         self._splits(X, y, self.cv)
         random = check_random_state(random_state)
         labels = [y, *(random.permutation(y) for _ in range(n_permutations))]
-        lists = self._lists(self._prepare(X, y).Z, Targets.of_classes(y).rows)
+        Z, targets = self._prepare(X, y).Z, Targets.of_classes(y).rows
+        lists = self._lists(Z, targets)
+        if self.epsilons is None:
+            lists = [from_the_first(Z, t, list_) for t, list_ in zip(targets, lists, strict=True)]
         inner = clone(self).set_params(n_jobs=None, verbose=False)
         found = run(_stability, [(inner, X, shuffled, lists) for shuffled in labels], self)
         frequencies, scores = zip(*found, strict=True)

@@ -9,7 +9,7 @@ from sklearn.svm import NuSVC
 from sklearn.utils import _safe_indexing, check_array
 
 from .._path import epsilon_path
-from ..matrix import as_matrix
+from ..matrix import Standardized, as_matrix
 from .preprocessing import RangeClipper
 
 FIRST = 7
@@ -75,6 +75,14 @@ def epsilon_list(Z, target, n_epsilons):
     many = path.n_selected >= min(L - 1, path.n_selected.max())
     smallest = path.epsilons[np.argmax(many)]
     return np.unique(np.linspace(max(largest, smallest), smallest, n_epsilons))[::-1]
+
+
+def from_the_first(Z, target, epsilons):
+    """Twice as many epsilons, evenly spaced from the one at which the first feature enters."""
+    if not len(epsilons):
+        return epsilons
+    largest = np.abs(Standardized(as_matrix(Z)).rmatvec(target - target.mean())).max()
+    return np.linspace(max(largest, epsilons[0]), epsilons[-1], 2 * len(epsilons) + 1)[1:]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ a feature in a problem of more classes by its best one-vs-rest value, which is t
 """
 
 import numpy as np
-from scipy import stats
 from scipy.optimize import minimize
-from sklearn.feature_selection import r_regression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
 from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import type_of_target
+
+from ..matrix import Standardized, as_matrix
 
 __all__ = ["fisher", "pearson", "r2w2", "relief", "rfe", "signal_to_noise", "t_test"]
 
@@ -86,12 +86,11 @@ def t_test(X, y):
     >>> print(t_test([[0.0, 1.0], [1.0, 2.0], [4.0, 1.0], [5.0, 2.0]], [0, 0, 1, 1]).round(3))
     [5.657 0.   ]
     """
-
-    def statistic(a, b):
-        with np.errstate(all="ignore"):
-            return np.nan_to_num(np.abs(stats.ttest_ind(a, b, equal_var=False).statistic))
-
-    return _best_over_classes(X, y, statistic)
+    return _best_over_classes(
+        X,
+        y,
+        lambda a, b: _ratio(np.abs(_shift(a, b)), np.sqrt(_var(a) / len(a) + _var(b) / len(b))),
+    )
 
 
 def pearson(X, y):
@@ -115,10 +114,14 @@ def pearson(X, y):
     """
     X, y = check_X_y(X, y, dtype=np.float64)
     if type_of_target(y).startswith("continuous"):
-        return np.abs(r_regression(X, y))
-    return np.max(
-        [np.abs(r_regression(X, np.where(in_a, 1.0, -1.0))) for in_a in _sides(y)], axis=0
-    )
+        return _correlation(X, y)
+    return _best_over_sides(X, y, _correlation)
+
+
+def _correlation(X, target):
+    """Absolute correlations, 0 where nothing varies."""
+    centred = target - target.mean()
+    return np.abs(Standardized(as_matrix(X)).rmatvec(centred)) / (np.linalg.norm(centred) or 1.0)
 
 
 def relief(X, y, n_neighbors=10):
@@ -150,6 +153,7 @@ def relief(X, y, n_neighbors=10):
     array([1, 3])
     """
     X, y = check_X_y(X, y, dtype=np.float64)
+    _sides(y)  # complains about a single class
     X = _ratio(X - X.min(axis=0), np.ptp(X, axis=0))
     classes, counts = np.unique(y, return_counts=True)
     scores = np.zeros(X.shape[1])
@@ -212,7 +216,7 @@ def rfe(X, y, C=1.0, step=0.1):
     return scores
 
 
-def r2w2(X, y, ridge=0.01, max_iter=50):
+def r2w2(X, y, ridge=0.1, max_iter=50):
     """Scaling factors of the features that minimise the bound ``R^2 W^2`` of Weston et al. (2000).
 
     R is the radius of the smallest ball around the scaled samples and 1/W the margin of the
@@ -224,7 +228,7 @@ def r2w2(X, y, ridge=0.01, max_iter=50):
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
         Labels of classes.
-    ridge : float, default=0.01
+    ridge : float, default=0.1
         Share of the mean squared norm of a sample that is added to the diagonal of the kernel
         matrix: squared slack, without which few features may not separate the classes.
     max_iter : int, default=50
@@ -249,37 +253,37 @@ def r2w2(X, y, ridge=0.01, max_iter=50):
 
 def _scaling_factors(X, signs, ridge, max_iter):
     X = X - X.mean(axis=0)
-    X /= np.sqrt(np.square(X).sum(axis=1).mean()) or 1.0
+    squares = np.square(X)
+    varies = squares.any(axis=0)
 
     def bound(sigma):
         """``log R^2 W^2`` and its gradient."""
-        scale = np.square(sigma)
-        K = (X * scale) @ X.T
-        K.flat[:: len(K) + 1] += ridge * max(np.trace(K) / len(K), np.finfo(float).tiny)
-        w, W2 = _margin(K, X, signs)
+        K = (X * np.square(sigma)) @ X.T
+        K.flat[:: len(K) + 1] += ridge * np.trace(K) / len(K)
+        a, W2 = _margin(K, signs)
         beta, R2 = _ball(K)
-        spread = beta @ np.square(X) - np.square(beta @ X)
-        gradient = 2 * sigma * (spread / R2 - np.square(w) / W2)
-        return np.log(R2) + np.log(W2), gradient
+        shift = ridge * squares.mean(axis=0)  # derivative of the diagonal
+        wider = beta @ squares - np.square(beta @ X) + shift * (1 - beta @ beta)
+        narrower = np.square(a @ X) + shift * (a @ a)
+        return np.log(R2) + np.log(W2), 2 * sigma * (wider / R2 - narrower / W2)
 
-    start = np.ones(X.shape[1])
     found = minimize(
         bound,
-        start,
+        np.ones(X.shape[1]),
         jac=True,
         method="L-BFGS-B",
-        bounds=[(0.0, None)] * X.shape[1],
+        bounds=[(1e-6, None)] * X.shape[1],
         options={"maxiter": max_iter},
     )
-    return found.x / (np.abs(found.x).max() or 1.0)
+    return found.x * varies / found.x.max()
 
 
-def _margin(K, X, signs):
-    """``X'(a y)`` and the squared norm W^2 of the hard-margin machine of a kernel matrix."""
+def _margin(K, signs):
+    """Signed dual variables of the hard-margin machine of a kernel matrix, and W^2."""
     machine = SVC(kernel="precomputed", C=1e8 / np.trace(K), tol=1e-4).fit(K, signs)
     a = np.zeros(len(K))
     a[machine.support_] = machine.dual_coef_[0]
-    return X.T @ a, a @ K @ a
+    return a, a @ K @ a
 
 
 def _ball(K, tol=1e-4, max_iter=2000):
