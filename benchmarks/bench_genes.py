@@ -65,10 +65,10 @@ def real_labels(X, y):
         ["always the larger class", f"{100 * (1 - largest / n):.0f} %"],
     ]
     note = (
-        f"One protocol with leave-one-out over {n} samples takes {seconds:.1f} s of processor time on "
-        f"one core; {n} leave-one-out paths alone are {100 * share:.0f} % of that, the rest is mostly "
-        "the training of the classifiers. An evaluation costs as many protocols as it has folds, "
-        "which is why the outer loop has ten folds here and not 60."
+        f"One protocol with leave-one-out over {n} samples takes {seconds:.1f} s of processor time "
+        f"on one core; {n} leave-one-out paths alone are {100 * share:.0f} % of that, the rest is "
+        "mostly the training of the classifiers. An evaluation costs as many protocols as it has "
+        "folds, which is why the outer loop has ten folds here and not 60."
     )
     return rows, note
 
