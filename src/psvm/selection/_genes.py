@@ -27,7 +27,7 @@ from ._protocol import (
     prepare,
     take,
 )
-from ._redundancy import stand_ins
+from ._redundancy import StandInsMixin
 from ._results import SelectionEvaluation, SelectionSignificance
 from ._targets import Targets, ranking_of
 
@@ -39,7 +39,7 @@ NU = (0.2, 0.4, 0.6, 0.8)
 """Values of nu among which the default classifier chooses, if they are feasible."""
 
 
-class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
+class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator):
     """Gene selection by leave-one-out P-SVM rankings, with a final classifier.
 
     1. The preprocessing is fitted and P-SVM selections are made for a list of epsilons, once for
@@ -300,25 +300,6 @@ class GeneSelector(ClassifierMixin, SelectorMixin, BaseEstimator):
         """
         Z = self._describe(X)
         return self.classifier_.decision_function(Z)
-
-    def stand_ins(self, X, n=5):
-        """For each selected gene the unselected ones most correlated with it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data of the fit, before any preprocessing; it may not contain missing values.
-        n : int, default=5
-            Number of stand-ins per gene.
-
-        Returns
-        -------
-        list of StandIns
-            In the order of `order_`.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return stand_ins(X, self.order_[: self.n_features_], n=n, feature_names=names)
 
     def _get_support_mask(self):
         check_is_fitted(self)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils import check_array
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_positive_integer
 from ..matrix import Standardized, as_matrix
@@ -94,3 +95,26 @@ def stand_ins(X, selected, *, n=5, feature_names=None):
         label, labels = (None, None) if names is None else (names[feature], names[index])
         found.append(StandIns(int(feature), index, r[best], label, labels))
     return found
+
+
+class StandInsMixin:
+    """`stand_ins` for a fitted selector with `order_` and `n_features_`."""
+
+    def stand_ins(self, X, n=5):
+        """For each selected feature the unselected ones most correlated with it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data of the fit, before any preprocessing; it may not contain missing values.
+        n : int, default=5
+            Number of stand-ins per feature.
+
+        Returns
+        -------
+        list of StandIns
+            In the order of `order_`.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        return stand_ins(X, self.order_[: self.n_features_], n=n, feature_names=names)

@@ -14,7 +14,7 @@ from .._validation import check_number
 from ..matrix import Standardized, as_matrix
 from ..problem import Problem
 from ._checks import check_n_features, validate
-from ._redundancy import stand_ins
+from ._redundancy import StandInsMixin
 from ._targets import Targets, merge_orders, ranking_of
 
 REMEDY = (
@@ -32,7 +32,7 @@ ROUNDING = 1e-10
 """A variable below this share of the largest one is zero but for rounding."""
 
 
-class PSVMSelector(SelectorMixin, BaseEstimator):
+class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
     """Select the features to which the Potential Support Vector Machine gives a weight.
 
     The columns of X are standardised implicitly and the P-SVM problem is solved with X as the
@@ -165,25 +165,6 @@ class PSVMSelector(SelectorMixin, BaseEstimator):
             orders.append(order)
         self._keep(targets, problems, solutions, orders, weights.sum())
         return self
-
-    def stand_ins(self, X, n=5):
-        """For each selected feature the unselected ones most correlated with it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data of the fit.
-        n : int, default=5
-            Number of stand-ins per feature.
-
-        Returns
-        -------
-        list of StandIns
-            In the order of `order_`.
-        """
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        return stand_ins(X, self.order_[: self.n_features_], n=n, feature_names=names)
 
     def _check_parameters(self):
         check_number("C", self.C, above=0, infinite=True)
