@@ -7,6 +7,7 @@ from ._solve import solve
 from ._spectrum import MatrixSpectrum, matrix_spectrum
 from .estimators import PSVC, PSVR
 from .solvers import SMO, Solution, Status, WorkingSet
+from .sphered import SpheredSVC, SpheredSVCCV
 
 __all__ = [
     "PSVC",
@@ -15,6 +16,8 @@ __all__ = [
     "EpsilonPath",
     "MatrixSpectrum",
     "Solution",
+    "SpheredSVC",
+    "SpheredSVCCV",
     "Status",
     "WorkingSet",
     "epsilon_path",
