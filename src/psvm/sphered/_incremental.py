@@ -26,14 +26,16 @@ GROWTH = 0.5
 """Share by which the basis grows before the dual is solved again."""
 FEWEST = 16
 """Points that join at least."""
-INDEPENDENT = 1e-8
+INDEPENDENT = 1e-10
 """Share of a point's squared norm that must lie outside of the span for it to join."""
 ROUGH = 0.03
 """KKT violation that is good enough while the basis grows."""
-DRIFT = 1e-10
-"""Error of the inverse, relative to one, from which on it is computed anew."""
-SLACK = 0.01
-"""The loss outside of the span may be this share of `tol` times the objective."""
+DRIFT = 1e-12
+"""Error of the coordinates and of the inverse, relative to one, from which on they are refreshed."""
+SLACK = 0.005
+"""The loss outside of the span may be this share of `tol` times the objective,"""
+LEAST = 1e-7
+"""and this share of it in any case, which points that are independent enough can reach."""
 
 
 def solve_incremental(K, diagonal, y, *, lam, C, center, limits, most=None):
@@ -52,7 +54,7 @@ def solve_incremental(K, diagonal, y, *, lam, C, center, limits, most=None):
         residual = v - (1.0 - lam) * solution.values
         h = basis.outside(residual)
         loss = abs(float(residual @ h)) / (2.0 * lam)  # negative by rounding only
-        allowed = SLACK * limits.tol * solution.objective
+        allowed = max(SLACK * limits.tol, LEAST) * solution.objective
         complete = loss <= allowed or not basis.candidates().any()
         stopped = solution.status in (Status.MAX_ITER, Status.MAX_TIME)
         if stopped or (complete and tol == limits.tol):
@@ -142,7 +144,7 @@ class Basis:
             j = int(gain.argmax())
             share = h[j] / np.sqrt(self.rest[j])
             h = h - share * self.join(j)
-        self._refresh_inverse_if_needed()
+        self._refresh_if_drifted()
 
     def join(self, j):
         """Add point j to the basis; returns its column of G."""
@@ -172,10 +174,28 @@ class Basis:
         self._S_inverse[n, :n] = self._S_inverse[:n, n] = -z / rho
         self._S_inverse[n, n] = 1.0 / rho
 
-    def _refresh_inverse_if_needed(self):
+    def _refresh_if_drifted(self):
+        """Compute everything anew if products of the basis points are not what they should be."""
         probe = np.cos(np.arange(self.n))
-        if np.abs(self.S @ (self.S_inverse @ probe) - probe).max() > DRIFT:
-            self._refresh_inverse()
+        drift = np.abs(self.S @ (self.S_inverse @ probe) - probe).max()
+        K_B = self.K.columns(self.points)
+        error = np.abs(K_B @ probe - self.G @ (probe @ self.G[self.points])).max()
+        if max(drift, error / self.diagonal.max()) > DRIFT:
+            self._refresh(K_B)
+
+    def _refresh(self, K_B):
+        """Coordinates and inverse from the kernel values of the basis points."""
+        lower, failed = sl.lapack.dpotrf(K_B[self.points], lower=True, clean=True)
+        if failed:  # this point depends on those before it, and rounding had hidden that
+            kept = np.arange(self.n) != failed - 1
+            self.points, self.n = self.points[kept], self.n - 1
+            return self._refresh(K_B[:, kept])
+        G = sl.solve_triangular(lower, K_B.T, lower=True, check_finite=False).T
+        self._G[:, : self.n] = G
+        self._means[: self.n] = G.mean(axis=0) if self.center else 0.0
+        self.rest = np.maximum(self.diagonal - np.einsum("ij,ij->i", G, G), 0.0)
+        self.rest[self.points] = 0.0
+        return self._refresh_inverse()
 
     def _refresh_inverse(self):
         G = self.G
@@ -193,18 +213,10 @@ class Basis:
         return cost < limit / self.n
 
     def keep(self, kept):
-        """Let all other points leave, and compute everything anew from what is left."""
-        factor = self.G[self.points]  # lower triangular: K_BB = factor factor'
-        K_B = self.G @ factor[kept].T
+        """Let all other points leave."""
         self.points = self.points[kept]
-        lower = sl.cholesky(K_B[self.points], lower=True, check_finite=False)
-        G = sl.solve_triangular(lower, K_B.T, lower=True, check_finite=False).T
         self.n = len(self.points)
-        self._G[:, : self.n] = G
-        self._means[: self.n] = G.mean(axis=0) if self.center else 0.0
-        self.rest = np.maximum(self.diagonal - np.einsum("ij,ij->i", G, G), 0.0)
-        self.rest[self.points] = 0.0
-        self._refresh_inverse()
+        self._refresh(self.K.columns(self.points))
 
     def machine(self, solution):
         """The classifier in terms of the basis points."""

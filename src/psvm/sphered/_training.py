@@ -11,12 +11,12 @@ from ._direct import Spectrum, center_gram, solve_gram
 from ._dual import Limits
 from ._incremental import solve_incremental
 
-CROSSOVER = 1000
+CROSSOVER = 1500
 """From this number of points on the incremental solver is tried first."""
-GIVE_UP = 0.25
+GIVE_UP = 0.15
 """With more basis points than this share of the points the direct solver takes over."""
-INDEFINITE = 1e-10
-"""An eigenvalue below minus this share of the trace is negative."""
+INDEFINITE = 1e-7
+"""An eigenvalue below minus this share of the trace is negative: single precision is allowed."""
 ASYMMETRIC = 1e-8
 """Difference of two entries, relative to the largest, that is not rounding."""
 
