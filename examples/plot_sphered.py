@@ -22,11 +22,11 @@ except ImportError as error:
 SCALE = np.array([1.0, 0.1])
 
 
-def classes(n=30, seed=3):
+def classes(n=6, seed=3):
     rng = np.random.default_rng(seed)
     y = np.repeat([-1, 1], n)
-    X = rng.normal(size=(2 * n, 2)) @ [[1.0, 0.0], [0.9, 0.5]]
-    return X + np.outer(y, [1.2, 1.6]), y
+    X = rng.normal(size=(2 * n, 2)) @ [[1.5, 0.6], [0.0, 0.7]]
+    return X + np.outer(y, [0.0, 2.0]), y
 
 
 def line(model, x, scale):
@@ -39,8 +39,8 @@ def line(model, x, scale):
 
 def draw(axes, lam, title, X, y):
     x = np.array([X[:, 0].min() - 0.5, X[:, 0].max() + 0.5])
-    before = SpheredSVC(lam, kernel="linear", tol=1e-8).fit(X, y)
-    after = SpheredSVC(lam, kernel="linear", tol=1e-8).fit(X * SCALE, y)
+    before = SpheredSVC(lam, kernel="linear", C=1e4, tol=1e-8).fit(X, y)
+    after = SpheredSVC(lam, kernel="linear", C=1e4, tol=1e-8).fit(X * SCALE, y)
     axes.scatter(*X[y < 0].T, marker="o", s=18, c="tab:orange")
     axes.scatter(*X[y > 0].T, marker="^", s=18, c="tab:blue")
     axes.plot(x, line(before, x, np.ones(2)), "k-", lw=3, alpha=0.4, label="original inputs")

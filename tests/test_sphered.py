@@ -122,9 +122,7 @@ def test_primal_of_an_independent_solver(lam, C, center):
         # the objective is known to 1e-9 or so, and f to its root; b has a range if all are bound
         values = model.decision_function(X)
         expected = X_c @ w.value
-        np.testing.assert_allclose(
-            values - values.mean(), expected - expected.mean(), atol=2e-4
-        )
+        np.testing.assert_allclose(values - values.mean(), expected - expected.mean(), atol=2e-4)
 
 
 def test_lam_one_is_the_standard_svm():
@@ -213,9 +211,7 @@ def test_scales_of_single_features_change_nothing_whatever_they_are():
     scale = np.array([1e-100, 1e-8, 1.0, 1e5, 1e30, 1e100])
     f = SpheredSVC(0.0, kernel="linear", center=False, tol=1e-10).fit(X, y).decision_function(X)
     model = SpheredSVC(0.0, kernel="linear", center=False, tol=1e-10).fit(X * scale, y)
-    np.testing.assert_allclose(
-        model.decision_function(X * scale), f, atol=1e-8 * np.abs(f).max()
-    )
+    np.testing.assert_allclose(model.decision_function(X * scale), f, atol=1e-8 * np.abs(f).max())
 
 
 def test_dependent_features_use_the_pseudo_inverse():
@@ -287,9 +283,7 @@ def test_incremental_needs_few_points_and_the_direct_solver_all():
     direct = SpheredSVC(0.5, gamma=0.5, solver="direct").fit(X, y)
     assert len(grown.basis_) < 150
     assert len(direct.basis_) == 600
-    np.testing.assert_allclose(
-        grown.decision_function(X), direct.decision_function(X), atol=0.02
-    )
+    np.testing.assert_allclose(grown.decision_function(X), direct.decision_function(X), atol=0.02)
 
 
 class Matrix:
@@ -337,7 +331,7 @@ def test_bordered_inverse_and_removal_against_plain_linear_algebra(center):
 
 
 def test_useless_points_are_those_whose_removal_costs_nothing():
-    X, y = moons(60)
+    X, _ = moons(60)
     K = rbf_kernel(X, gamma=2.0)
     basis = Basis(Matrix(K), np.ones(60), lam=0.3, center=False)
     for j in range(0, 24, 2):
@@ -388,9 +382,7 @@ def test_cross_validation_is_that_of_scikit_learn(kernel):
     assert model.best_score_ == pytest.approx(means.max())
     assert model.lam_ == model.lams_[means >= means.max() - 1e-12][-1]
     final = SpheredSVC(model.lam_, kernel=kernel, gamma=1.0, **TIGHT).fit(X, y)
-    np.testing.assert_allclose(
-        model.decision_function(X), final.decision_function(X), atol=1e-6
-    )
+    np.testing.assert_allclose(model.decision_function(X), final.decision_function(X), atol=1e-6)
 
 
 # ---------------------------------------------------------------- capacity
@@ -501,9 +493,9 @@ def test_indefinite_matrices_are_refused_with_the_eigenvalue(solver):
     assert np.linalg.eigvalsh(K)[0] == pytest.approx(-0.25)
     with pytest.raises(ValueError, match=r"smallest eigenvalue is -0\.25.*PSVC"):
         SpheredSVC(kernel="precomputed", solver=solver).fit(K, y)
-    with pytest.raises(ValueError, match="indefinite.*PSVC"):
+    with pytest.raises(ValueError, match=r"indefinite.*PSVC"):
         SpheredSVC(kernel="sine", theta=3.0, solver=solver).fit(X, y)
-    with pytest.raises(ValueError, match="not symmetric.*PSVC"):
+    with pytest.raises(ValueError, match=r"not symmetric.*PSVC"):
         SpheredSVC(kernel="precomputed", solver=solver).fit(rng.normal(size=(40, 40)), y)
     assert PSVC(kernel="precomputed", epsilon=0.5).fit(K, y).n_support_ > 0
 

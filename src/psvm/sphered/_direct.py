@@ -31,7 +31,7 @@ def solve_gram(K, y, *, lam, C, center, limits):
 
 
 def center_gram(K):
-    """Replace K by ``B K B`` with ``B = I - 11'/L`` (appendix C); returns what `gram_machine` needs.
+    """Replace K by ``B K B`` with ``B = I - 11'/L`` (appendix C); returns the means of its columns.
 
     A new row of kernel values is centred in the same way, with the means of the training points.
     """

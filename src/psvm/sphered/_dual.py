@@ -4,8 +4,8 @@ With the signed variables ``v = Y alpha`` (`004` eq. 43)::
 
     minimise   D(v) = 1/2 v'R v - y'v    subject to 1'v = 0,  0 <= y_i v_i <= C
 
-R is anything with `block(index)`, the dense ``R[index][:, index]``, and `product(v)`. The gradient is
-``F = R v - y``; ``-F_i`` is the constant b that puts point i on its margin.
+R is anything with `block(index)`, the dense ``R[index][:, index]``, and `product(v)`. The gradient
+is ``F = R v - y``; ``-F_i`` is the constant b that puts point i on its margin.
 """
 
 import time

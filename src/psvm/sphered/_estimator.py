@@ -248,7 +248,7 @@ class SpheredSVC(BaseSphered):
     """Sphered Support Vector Machine: its answer does not depend on how the inputs are scaled.
 
     It minimises ``(1 - lam)/2 ||X'w||^2 + lam/2 ||w||^2 + C sum_i xi_i`` subject to
-    ``y_i (<w, x_i> + b) >= 1 - xi_i``. With ``lam = 1`` that is the standard C-SVM. With ``lam = 0``
+    ``y_i (<w, x_i> + b) >= 1 - xi_i``. With ``lam = 1`` that is the standard C-SVM. With ``lam=0``
     it is the pure Sphered SVM, which does not change when the inputs are rescaled, mixed linearly
     or shifted. In between, directions of small variance are sphered less.
 

@@ -8,8 +8,8 @@ problem restricted to the span is that of::
 
 All L points take part in the sphering and in the constraints, so that nothing but the span is
 approximated. A new point adds a column to G, and a row and a column to the inverse of S by
-eqs. 49-51, in O(L n). How much is lost outside of the span is known: with ``r = v - (1 - lam) R_n v``
-the optimum of the full problem is at most ``r'(K - G G')r / (2 lam)`` below.
+eqs. 49-51, in O(L n). How much is lost outside of the span is known: with
+``r = v - (1 - lam) R_n v`` the optimum of the full problem is at most ``r'(K - G G')r / (2 lam)`` below.
 """
 
 import time
@@ -31,7 +31,7 @@ INDEPENDENT = 1e-10
 ROUGH = 0.03
 """KKT violation that is good enough while the basis grows."""
 DRIFT = 1e-12
-"""Error of the coordinates and of the inverse, relative to one, from which on they are refreshed."""
+"""Error of the coordinates and of the inverse from which on they are computed anew."""
 SLACK = 0.005
 """The loss outside of the span may be this share of `tol` times the objective,"""
 LEAST = 1e-7
@@ -163,7 +163,7 @@ class Basis:
         return g
 
     def _border(self, k, kk):
-        """Eqs. 49-51 with the products k of the new column with the old ones, and kk with itself."""
+        """Eqs. 49-51 with the products k of the new column with the old ones, kk with itself."""
         n, share = self.n, 1.0 - self.lam
         inverse, q = self.S_inverse, share * k
         z = inverse @ q

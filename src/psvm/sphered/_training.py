@@ -145,8 +145,10 @@ class Gram:
             K = self.K if len(rows) == len(self.K) else self.K[np.ix_(rows, rows)]
             return as_matrix(K), np.diagonal(K).copy()
         X = self.X[rows]
-        diagonal = np.array([self.kernel(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(rows))])
-        return KernelMatrix(self.kernel, X, X, self.options.cache_size), diagonal
+        diagonal = np.array(
+            [self.kernel(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(rows))]
+        )
+        return KernelMatrix(self.kernel, X, X, self.options.cache_size), np.array(diagonal)
 
 
 def _symmetric(K):
