@@ -64,7 +64,7 @@ def class_scores(decisions, n_classes):
 
     >>> import numpy as np
     >>> class_scores(np.array([[9.0, -1.0, 1.0]]), 3).round(2)
-    array([[0.71, 1.3 , 0.89]])
+    array([[0.7, 1.3, 1. ]])
     """
     votes = np.zeros((len(decisions), n_classes))
     sums = np.zeros_like(votes)

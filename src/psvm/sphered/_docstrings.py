@@ -3,13 +3,14 @@
 PARAMETERS = """C : float, default=100.0
         Bound of the variables alpha, the penalty of the slack (M in the paper). ``inf`` is the
         hard margin, for separable classes.
-    kernel : {"rbf", "linear", "poly", "plummer", "sine", "precomputed"} or callable, default="rbf"
-        The kernel of vectors, or a callable ``kernel(X, Z)``, or "precomputed". Its matrix must be
-        positive semidefinite; "rbf", "linear" and "poly" (coef0 >= 0, integer degree) are, and
-        all others are checked.
+    kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed"} or \
+callable, default="rbf"
+        The kernel of vectors, or a callable ``kernel(X, Z)`` or object of `psvm.kernels`, or
+        "precomputed". Its matrix must be positive semidefinite; it is checked unless the kernel
+        is known to be.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf" and "poly". "scale" is ``1 / (n_features * X.var())``, "auto" is
-        ``1 / n_features``.
+        Coefficient of "rbf", "laplacian" and "poly". "scale" is ``1 / (n_features * X.var())``,
+        "auto" is ``1 / n_features``.
     degree : float, default=3
         Degree of "poly".
     coef0 : float, default=0.0

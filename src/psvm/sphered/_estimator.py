@@ -126,7 +126,8 @@ class BaseSphered(OneVsOneMixin, ClassifierMixin, BaseEstimator):
             return Gram(X, None, False, options)
         if self.kernel == "linear" and X.shape[1] < X.shape[0] and self.solver != "incremental":
             return Features(X, options)
-        return Gram(X, self._make_kernel(X), self._is_definite(), options)
+        kernel = self._make_kernel(X)
+        return Gram(X, kernel, bool(getattr(kernel, "positive_definite", False)), options)
 
     def _make_kernel(self, X):
         if callable(self.kernel):
@@ -146,14 +147,6 @@ class BaseSphered(OneVsOneMixin, ClassifierMixin, BaseEstimator):
             rho=self.rho,
             zeta=self.zeta,
         )
-
-    def _is_definite(self):
-        """Whether the kernel is positive semidefinite whatever the data are."""
-        if callable(self.kernel):
-            return False
-        if self.kernel == "poly":
-            return self.coef0 >= 0 and float(self.degree).is_integer()
-        return self.kernel in ("linear", "rbf")
 
     def _fit(self, X, classes, code, training, lam):
         """Fit all pairs of classes with one lam."""

@@ -9,7 +9,8 @@ problem restricted to the span is that of::
 All L points take part in the sphering and in the constraints, so that nothing but the span is
 approximated. A new point adds a column to G, and a row and a column to the inverse of S by
 eqs. 49-51, in O(L n). How much is lost outside of the span is known: with
-``r = v - (1 - lam) R_n v`` the optimum of the full problem is at most ``r'(K - G G')r / (2 lam)`` below.
+``r = v - (1 - lam) R_n v`` the optimum of the full problem is at most ``r'(K - G G')r / (2 lam)``
+below.
 """
 
 import time
