@@ -145,10 +145,10 @@ class Gram:
             K = self.K if len(rows) == len(self.K) else self.K[np.ix_(rows, rows)]
             return as_matrix(K), np.diagonal(K).copy()
         X = self.X[rows]
-        diagonal = np.array(
-            [self.kernel(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(len(rows))]
-        )
-        return KernelMatrix(self.kernel, X, X, self.options.cache_size), np.array(diagonal)
+        # Small squares along the diagonal.
+        squares = (self.kernel(X[i : i + 64], X[i : i + 64]) for i in range(0, len(rows), 64))
+        diagonal = np.concatenate([np.diagonal(K_b) for K_b in squares])
+        return KernelMatrix(self.kernel, X, X, self.options.cache_size), diagonal
 
 
 def _symmetric(K):
