@@ -24,14 +24,10 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 
-<<<<<<< HEAD
 # About twenty minutes: the solver beside its peers. The rest of the tables: bench-all.
 bench: bench-solvers bench-svm
 
-bench-all: bench bench-defaults bench-dyadic bench-kernels bench-path bench-sequences bench-smo
-=======
-bench: bench-defaults bench-solvers bench-svm bench-smo bench-kernels bench-dyadic bench-sphered
->>>>>>> 4d4a37f (Sphered SVM: benchmark, example, refresh of a drifted basis)
+bench-all: bench bench-defaults bench-dyadic bench-kernels bench-path bench-sequences bench-smo bench-sphered
 
 bench-solvers: $(VENV)/.installed $(VENV)/.adelie
 	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py
