@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow lint bench bench-all bench-solvers bench-svm bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-weston clean
+.PHONY: demo test test-slow lint bench bench-all bench-solvers bench-svm bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -27,7 +27,6 @@ lint: $(VENV)/.tools
 # About twenty minutes: the solver beside its peers. The rest of the tables: bench-all.
 bench: bench-solvers bench-svm
 
-bench-all: bench bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-weston
 
 bench-solvers: $(VENV)/.installed $(VENV)/.adelie
 	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py
@@ -40,6 +39,9 @@ bench-svm: $(VENV)/.installed $(VENV)/.peers
 
 bench-smo: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench_smo.py
+
+bench-sphered: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench_sphered.py
 
 bench-defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench_defaults.py

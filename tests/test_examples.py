@@ -31,3 +31,10 @@ def test_pairwise(tmp_path):
     (n_rbf, e_rbf), (n_sine, e_sine) = ((int(n), float(e)) for n, e in found)
     assert n_sine < n_rbf and e_sine < e_rbf
     assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_sphered(tmp_path):
+    printed = run("plot_sphered.py", tmp_path / "a.png")
+    angles = [float(a) for a in re.findall(r"(-?[\d.]+)°", printed)]
+    assert abs(angles[0] - angles[1]) > 5 and angles[2] == angles[3]
+    assert (tmp_path / "a.png").stat().st_size > 5000

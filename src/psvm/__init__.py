@@ -8,6 +8,7 @@ from ._spectrum import MatrixSpectrum, matrix_spectrum
 from .estimators import PSVC, PSVR
 from .selection import GeneSelector, PSVMSelector
 from .solvers import SMO, Solution, Status, WorkingSet
+from .sphered import SpheredSVC, SpheredSVCCV
 
 __all__ = [
     "PSVC",
@@ -18,6 +19,8 @@ __all__ = [
     "MatrixSpectrum",
     "PSVMSelector",
     "Solution",
+    "SpheredSVC",
+    "SpheredSVCCV",
     "Status",
     "WorkingSet",
     "epsilon_path",

@@ -1,0 +1,125 @@
+"""One-vs-one: more than two classes by means of a machine for two.
+
+The classes are codes ``0 .. n_classes - 1``. A machine of the pair ``(i, j)``, ``i < j``, is fitted
+to the rows of both classes with the target -1 for class i and +1 for class j. Nothing here knows
+what the machine is.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+
+def class_pairs(n_classes):
+    """The pairs ``(i, j)`` with ``i < j`` in the order of all arrays that have one entry for each.
+
+    >>> class_pairs(3)
+    [(0, 1), (0, 2), (1, 2)]
+    """
+    return list(combinations(range(n_classes), 2))
+
+
+def fit_pairs(fit_binary, code, n_classes):
+    """Fit one machine for each pair of classes.
+
+    Parameters
+    ----------
+    fit_binary : callable
+        ``fit_binary(rows, target)`` gets the indices of the rows of both classes and their target
+        of -1 and +1, and returns a machine.
+    code : ndarray of int
+        The class of each row.
+    n_classes : int
+
+    Returns
+    -------
+    list
+        The machines, in the order of `class_pairs`.
+    """
+    machines = []
+    for i, j in class_pairs(n_classes):
+        rows = np.flatnonzero((code == i) | (code == j))
+        machines.append(fit_binary(rows, np.where(code[rows] == j, 1.0, -1.0)))
+    return machines
+
+
+def class_scores(decisions, n_classes):
+    """Votes of the pairs, and the sums of their decision values to break ties.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (n, n_pairs)
+        Positive for the second class of a pair.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Number of votes plus a monotone function of the summed decision values within
+        ``(-1/3, 1/3)``, which cannot outweigh a vote.
+
+    Examples
+    --------
+    Each class has one vote, the second one by far the largest value:
+
+    >>> import numpy as np
+    >>> class_scores(np.array([[9.0, -1.0, 1.0]]), 3).round(2)
+    array([[0.7, 1.3, 1. ]])
+    """
+    votes = np.zeros((len(decisions), n_classes))
+    sums = np.zeros_like(votes)
+    for f, (i, j) in zip(decisions.T, class_pairs(n_classes), strict=True):
+        votes[:, i] += f <= 0
+        votes[:, j] += f > 0
+        sums[:, i] -= f
+        sums[:, j] += f
+    return votes + sums / (3 * (np.abs(sums) + 1))
+
+
+class OneVsOneMixin:
+    """`decision_function` and `predict` of a classifier that fits pairs of classes.
+
+    The classifier has `classes_`, the parameter `decision_function_shape`, and the method
+    ``_pair_decisions(X)`` that returns an array of shape (n, n_pairs), positive for the second
+    class of a pair.
+    """
+
+    def decision_function(self, X):
+        """Decision values.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New objects, in the form of the training objects. With ``kernel="precomputed"`` the
+            columns are the training objects.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            Two classes: ``f(x)``, positive for ``classes_[1]``. More classes: votes with the
+            decision values to break ties ("ovr"), or the values of all pairs ("ovo"), positive
+            for the first class of the pair as in scikit-learn's SVC.
+        """
+        decisions = self._pair_decisions(X)
+        if len(self.classes_) == 2:
+            return decisions[:, 0]
+        if self.decision_function_shape == "ovo":
+            return -decisions
+        return class_scores(decisions, len(self.classes_))
+
+    def predict(self, X):
+        """Class labels: most votes, then the largest sum of decision values, then the first class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New objects, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        decisions = self._pair_decisions(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
+        return self.classes_[class_scores(decisions, len(self.classes_)).argmax(axis=1)]

@@ -1,0 +1,251 @@
+"""The incremental solver (`004` section 3.2): the sphered space is grown point by point.
+
+The weight vector is sought in the span of a few *basis* points. With the coordinates G of all
+points in an orthonormal basis of that span (``G G'`` is the Gram matrix of the projections) the
+problem restricted to the span is that of::
+
+    R_n = G_c S^-1 G_c'        S = (1 - lam) G_c'G_c + lam I        G_c = G - 1 mean(G)
+
+All L points take part in the sphering and in the constraints, so that nothing but the span is
+approximated. A new point adds a column to G, and a row and a column to the inverse of S by
+eqs. 49-51, in O(L n). How much is lost outside of the span is known: with
+``r = v - (1 - lam) R_n v`` the optimum of the full problem is at most ``r'(K - G G')r / (2 lam)``
+below.
+"""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg as sl
+
+from ..solvers import Status
+from ._dual import minimise
+from ._machine import Machine
+
+GROWTH = 0.5
+"""Share by which the basis grows before the dual is solved again."""
+FEWEST = 16
+"""Points that join at least."""
+INDEPENDENT = 1e-10
+"""Share of a point's squared norm that must lie outside of the span for it to join."""
+ROUGH = 0.03
+"""KKT violation that is good enough while the basis grows."""
+DRIFT = 1e-12
+"""Error of the coordinates and of the inverse from which on they are computed anew."""
+SLACK = 0.005
+"""The loss outside of the span may be this share of `tol` times the objective,"""
+LEAST = 1e-7
+"""and this share of it in any case, which points that are independent enough can reach."""
+
+
+def solve_incremental(K, diagonal, y, *, lam, C, center, limits, most=None):
+    """The machine of the kernel matrix K, or None if more than `most` basis points are needed."""
+    began, n_iter, v = time.perf_counter(), 0, None
+    basis = Basis(K, diagonal, lam=lam, center=center)
+    for label in (-1.0, 1.0):
+        own = np.flatnonzero(y == label)
+        basis.join(own[np.argmax(diagonal[own])])
+    basis.grow(basis.outside(y - y.mean()), FEWEST)
+    removed = np.zeros(len(y), dtype=bool)
+    tol = max(limits.tol, ROUGH)
+    while True:
+        solution = minimise(basis, y, C, limits.rest(began, n_iter, tol), v)
+        v, n_iter = solution.v, n_iter + solution.n_iter
+        residual = v - (1.0 - lam) * solution.values
+        h = basis.outside(residual)
+        loss = abs(float(residual @ h)) / (2.0 * lam)  # negative by rounding only
+        allowed = max(SLACK * limits.tol, LEAST) * solution.objective
+        complete = loss <= allowed or not basis.candidates().any()
+        stopped = solution.status in (Status.MAX_ITER, Status.MAX_TIME)
+        if stopped or (complete and tol == limits.tol):
+            status = solution.status if stopped or loss <= allowed else Status.STALLED
+            gap = solution.gap + loss
+            return basis.machine(replace(solution, gap=gap, n_iter=n_iter, status=status))
+        if complete:
+            tol = limits.tol
+            continue
+        useless = basis.useless(v, allowed / 1000) & ~removed[basis.points]
+        if useless.any():
+            removed[basis.points[useless]] = True
+            basis.keep(~useless)
+            h = basis.outside(residual)
+        if most is not None and basis.n >= most:
+            return None
+        basis.grow(h, max(FEWEST, int(GROWTH * basis.n)))
+
+
+class Basis:
+    """Basis points, the coordinates of all points in their span, and the inverse of S.
+
+    It is the matrix ``R_n`` of the dual.
+    """
+
+    def __init__(self, K, diagonal, *, lam, center):
+        self.K, self.lam, self.center = K, lam, center
+        self.diagonal, self.rest = diagonal, diagonal.copy()
+        self.n = 0
+        self.points = np.empty(0, dtype=np.intp)
+        self._G = np.empty((len(diagonal), FEWEST), order="F")
+        self._S = np.empty((FEWEST, FEWEST))
+        self._S_inverse = np.empty((FEWEST, FEWEST))
+        self._means = np.empty(FEWEST)
+
+    # The three parts in use of their buffers.
+    @property
+    def G(self):
+        """Coordinates of all points, of shape (L, n)."""
+        return self._G[:, : self.n]
+
+    @property
+    def S(self):
+        """``(1 - lam) G_c'G_c + lam I``."""
+        return self._S[: self.n, : self.n]
+
+    @property
+    def S_inverse(self):
+        """Its inverse."""
+        return self._S_inverse[: self.n, : self.n]
+
+    @property
+    def means(self):
+        """What is subtracted from the coordinates: their means, or 0."""
+        return self._means[: self.n]
+
+    def block(self, index):
+        """``R_n[index][:, index]``."""
+        G = self.G[index] - self.means
+        R = G @ self.S_inverse @ G.T
+        return np.ascontiguousarray(0.5 * (R + R.T))
+
+    def product(self, v):
+        """``R_n v``."""
+        omega = self.direction(v)
+        return self.G @ omega - self.means @ omega
+
+    def direction(self, v):
+        """The weight vector ``S^-1 G_c'v``."""
+        return self.S_inverse @ (v @ self.G - self.means * v.sum())
+
+    def outside(self, r):
+        """``(K - G G')r``: products of the points with what ``sum_i r_i x_i`` has outside."""
+        return self.K.matvec(r) - self.G @ (r @ self.G)
+
+    def candidates(self):
+        """The points that are not in the span."""
+        return self.rest > INDEPENDENT * self.diagonal
+
+    def grow(self, h, count):
+        """Let the points join that lessen the loss most; h is the result of `outside`."""
+        for _ in range(count):
+            possible = self.candidates()
+            if not possible.any():
+                break
+            gain = np.divide(h * h, self.rest, out=np.zeros_like(h), where=possible)
+            j = int(gain.argmax())
+            share = h[j] / np.sqrt(self.rest[j])
+            h = h - share * self.join(j)
+        self._refresh_if_drifted()
+
+    def join(self, j):
+        """Add point j to the basis; returns its column of G."""
+        self._reserve()
+        n, G = self.n, self.G
+        g = self.K.columns(np.array([j]))[:, 0] - G @ G[j]
+        g /= np.sqrt(self.rest[j])
+        mean = g.mean() if self.center else 0.0
+        k = g @ G - len(g) * mean * self.means
+        self._border(k, g @ g - len(g) * mean * mean)
+        self._G[:, n], self._means[n] = g, mean
+        self.points = np.append(self.points, j)
+        self.rest = np.maximum(self.rest - g * g, 0.0)
+        self.rest[j] = 0.0
+        self.n = n + 1
+        return g
+
+    def _border(self, k, kk):
+        """Eqs. 49-51 with the products k of the new column with the old ones, kk with itself."""
+        n, share = self.n, 1.0 - self.lam
+        inverse, q = self.S_inverse, share * k
+        z = inverse @ q
+        rho = share * kk + self.lam - q @ z
+        self._S[n, :n] = self._S[:n, n] = q
+        self._S[n, n] = share * kk + self.lam
+        inverse += np.multiply.outer(z, z / rho)
+        self._S_inverse[n, :n] = self._S_inverse[:n, n] = -z / rho
+        self._S_inverse[n, n] = 1.0 / rho
+
+    def _refresh_if_drifted(self):
+        """Compute everything anew if products of the basis points are not what they should be."""
+        probe = np.cos(np.arange(self.n))
+        drift = np.abs(self.S @ (self.S_inverse @ probe) - probe).max()
+        K_B = self.K.columns(self.points)
+        error = np.abs(K_B @ probe - self.G @ (probe @ self.G[self.points])).max()
+        if max(drift, error / self.diagonal.max()) > DRIFT:
+            self._refresh(K_B)
+
+    def _refresh(self, K_B):
+        """Coordinates and inverse from the kernel values of the basis points."""
+        lower, failed = sl.lapack.dpotrf(K_B[self.points], lower=True, clean=True)
+        if failed:  # this point depends on those before it, and rounding had hidden that
+            kept = np.arange(self.n) != failed - 1
+            self.points, self.n = self.points[kept], self.n - 1
+            return self._refresh(K_B[:, kept])
+        G = sl.solve_triangular(lower, K_B.T, lower=True, check_finite=False).T
+        self._G[:, : self.n] = G
+        self._means[: self.n] = G.mean(axis=0) if self.center else 0.0
+        self.rest = np.maximum(self.diagonal - np.einsum("ij,ij->i", G, G), 0.0)
+        self.rest[self.points] = 0.0
+        return self._refresh_inverse()
+
+    def _refresh_inverse(self):
+        G = self.G
+        S = (1.0 - self.lam) * (G.T @ G - len(G) * np.multiply.outer(self.means, self.means))
+        S.flat[:: self.n + 1] += self.lam
+        self._S[: self.n, : self.n] = S
+        factor = sl.cho_factor(S, check_finite=False)
+        self._S_inverse[: self.n, : self.n] = sl.cho_solve(factor, np.eye(self.n))
+
+    def useless(self, v, limit):
+        """Which points can leave, each for itself, for less than `limit` / n of the objective."""
+        T = self._to_points(np.eye(self.n))  # w = sum_j c_j x_j with c = T omega
+        c = T @ self.direction(v)
+        cost = 0.5 * c**2 / np.einsum("ij,ij->i", T @ self.S_inverse, T)
+        return cost < limit / self.n
+
+    def keep(self, kept):
+        """Let all other points leave."""
+        self.points = self.points[kept]
+        self.n = len(self.points)
+        self._refresh(self.K.columns(self.points))
+
+    def machine(self, solution):
+        """The classifier in terms of the basis points."""
+        omega = self.direction(solution.v)
+        return Machine(
+            solution=solution,
+            objects=self.points,
+            coef=self._to_points(omega),
+            intercept=float(solution.b - self.means @ omega),
+            norm=float(np.linalg.norm(omega)),
+        )
+
+    def _to_points(self, omega):
+        """Coefficients of the basis points from those of the orthonormal basis."""
+        factor = self.G[self.points]
+        return sl.solve_triangular(factor, omega, lower=True, trans="T", check_finite=False)
+
+    def _reserve(self):
+        n, room = self.n, self._G.shape[1]
+        if n < room:
+            return
+        more = min(2 * room, len(self.diagonal))
+        for name, shape, order in (
+            ("_G", (len(self.diagonal), more), "F"),
+            ("_S", (more, more), "C"),
+            ("_S_inverse", (more, more), "C"),
+            ("_means", (more,), "C"),
+        ):
+            old, new = getattr(self, name), np.empty(shape, order=order)
+            new[tuple(slice(size) for size in old.shape)] = old
+            setattr(self, name, new)

@@ -1,0 +1,40 @@
+"""What every solver of the Sphered SVM returns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._dual import DualSolution
+
+
+@dataclass(frozen=True, eq=False)
+class Machine:
+    """A classifier of two classes: ``f(row) = row @ coef + intercept``.
+
+    Attributes
+    ----------
+    solution : DualSolution
+        Variables and certificate.
+    objects : ndarray of int
+        The columns of a row: training points whose kernel values are needed, or features.
+    coef : ndarray of shape (len(objects),)
+    intercept : float
+    norm : float
+        ``||w||``, the inverse of the margin gamma.
+    """
+
+    solution: DualSolution
+    objects: np.ndarray
+    coef: np.ndarray
+    intercept: float
+    norm: float
+
+    @property
+    def capacity(self):
+        """``m(f, X) / gamma = max_i |<w, x_i>|`` (`004` eq. 60)."""
+        return float(np.abs(self.solution.values).max())
+
+    @property
+    def capacity_bound(self):
+        """``||X'w||``, which bounds the capacity from above (`004` eq. 71)."""
+        return float(np.linalg.norm(self.solution.values))

@@ -1,0 +1,569 @@
+"""The Sphered SVM against its definition, other solvers, its limits and its invariances."""
+
+import pickle
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from psvm import PSVC, SpheredSVC, SpheredSVCCV, Status
+from psvm.sphered._dual import Limits
+from psvm.sphered._incremental import Basis
+
+TIGHT = {"tol": 1e-9}
+
+
+@parametrize_with_checks(
+    [
+        SpheredSVC(),
+        SpheredSVC(0.2, kernel="linear", center=False),
+        SpheredSVC(solver="incremental"),
+        SpheredSVC(kernel="precomputed"),
+        SpheredSVCCV(lams=[0.2, 0.8], cv=2),
+    ],
+    expected_failed_checks=lambda estimator: (
+        {"check_estimators_dtypes": "a Gram matrix that is cut to integers is indefinite"}
+        if estimator.kernel == "precomputed"
+        else {}
+    ),
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def moons(n=120, seed=0):
+    return make_moons(n, noise=0.3, random_state=seed)
+
+
+def overlapping(n=150, N=6, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, N))
+    return X, np.where(X @ rng.normal(size=N) + 0.7 * rng.normal(size=n) > 0, 1, 0)
+
+
+def gram(X, center, gamma=1.0):
+    K = rbf_kernel(X, gamma=gamma)
+    B = np.eye(len(K)) - (1.0 / len(K) if center else 0.0)
+    return B @ K @ B
+
+
+def sphered(K, lam):
+    """R of eq. 73 by pseudo-inverse."""
+    return np.linalg.pinv((1 - lam) * K + lam * np.eye(len(K)), hermitian=True) @ K
+
+
+def certificate(R, y, alpha, b, C):
+    """KKT violation of each point at the constant b, and the duality gap, from the definition."""
+    values = R @ (y * alpha)
+    margin = y * (values + b)
+    violation = np.where(alpha == 0, 1 - margin, np.where(alpha == C, margin - 1, abs(margin - 1)))
+    primal = 0.5 * (y * alpha) @ values + C * np.maximum(0, 1 - margin).sum()
+    dual = alpha.sum() - 0.5 * (y * alpha) @ values
+    return violation.max(), primal - dual
+
+
+# ---------------------------------------------------------------- the problem
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("lam", [0.0, 0.02, 0.5, 0.98, 1.0])
+@pytest.mark.parametrize("C", [0.5, 100.0])
+def test_kkt_and_gap_recomputed_from_outside(lam, C, center):
+    X, label = moons()
+    y = 2.0 * label - 1
+    # narrow for lam = 0, so that no eigenvalue is near the threshold of the pseudo-inverse
+    gamma = 1.0 if lam > 0 else 100.0
+    model = SpheredSVC(lam, C=C, gamma=gamma, center=center, **TIGHT).fit(X, label)
+    R = sphered(gram(X, center, gamma), lam)
+    alpha = model.alpha_[0]
+    assert abs(y @ alpha) <= 1e-10 * alpha.sum()
+    assert alpha.min() >= 0 and alpha.max() <= C
+    f = model.decision_function(X)
+    b = np.mean(f - R @ (y * alpha))
+    np.testing.assert_allclose(f, R @ (y * alpha) + b, atol=1e-8 * max(1, np.abs(f).max()))
+    violation, gap = certificate(R, y, alpha, b, C)
+    assert violation <= 1e-8
+    assert gap == pytest.approx(model.dual_gap_, abs=1e-7 * alpha.sum())
+    assert gap <= 1e-6 * alpha.sum()
+    assert model.kkt_violation_ <= 1e-9
+    assert model.solutions_[0].status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("C", [0.3, 20.0])
+@pytest.mark.parametrize("center", [True, False])
+def test_primal_of_an_independent_solver(lam, C, center):
+    X, label = overlapping(60, 4)
+    X = X @ np.diag([1.0, 3.0, 0.3, 2.0]) + 0.5
+    y = 2.0 * label - 1
+    X_c = X - X.mean(axis=0) if center else X
+    w, b = cp.Variable(4), cp.Variable()
+    objective = 0.5 * (1 - lam) * cp.sum_squares(X_c @ w) + 0.5 * lam * cp.sum_squares(w)
+    slack = cp.sum(cp.pos(1 - cp.multiply(y, X_c @ w + b)))
+    problem = cp.Problem(cp.Minimize(objective + C * slack))
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    for solver in ("direct", "incremental"):
+        if lam == 0 and solver == "incremental":
+            continue
+        model = SpheredSVC(lam, C=C, kernel="linear", center=center, solver=solver, **TIGHT)
+        model.fit(X, label)
+        assert model.solutions_[0].objective == pytest.approx(problem.value, rel=1e-7)
+        # the objective is known to 1e-9 or so, and f to its root; b has a range if all are bound
+        values = model.decision_function(X)
+        expected = X_c @ w.value
+        np.testing.assert_allclose(values - values.mean(), expected - expected.mean(), atol=2e-4)
+
+
+def test_lam_one_is_the_standard_svm():
+    # LIBSVM keeps kernel values in single precision: these are exact in it.
+    rng = np.random.default_rng(0)
+    X = rng.integers(-8, 9, size=(200, 5)).astype(float)
+    y = np.sign(X @ [1, -1, 2, 0, 1] + 6 * rng.normal(size=200))
+    K = rbf_kernel(X, gamma=0.01).astype(np.float32).astype(np.float64)
+    for solver in ("direct", "incremental", "auto"):
+        for center in (True, False):
+            options = {"solver": solver, "center": center, "tol": 1e-10}
+            for kernel, data, C in (("linear", X, 2.0**-6), ("precomputed", K, 10.0)):
+                ours = SpheredSVC(1.0, kernel=kernel, C=C, **options).fit(data, y)
+                other = SVC(kernel=kernel, C=C, tol=1e-10).fit(data, y)
+                np.testing.assert_allclose(
+                    ours.decision_function(data), other.decision_function(data), atol=1e-6
+                )
+
+
+def test_sphering_by_hand_and_a_svm_give_the_same_classifier():
+    """Appendix B, with eigenvectors of the covariance in place of the pseudo-inverse."""
+    X, y = overlapping()
+    X = X @ np.random.default_rng(1).normal(size=(6, 6)) + 3
+    X_new = overlapping(seed=5)[0]
+    nu, E = np.linalg.eigh((X - X.mean(axis=0)).T @ (X - X.mean(axis=0)))
+    W = E / np.sqrt(nu) @ E.T
+    for C in (1.0, 100.0):
+        model = SpheredSVC(0.0, kernel="linear", C=C, **TIGHT).fit(X, y)
+        by_hand = SpheredSVC(1.0, kernel="linear", C=C, **TIGHT).fit((X - X.mean(axis=0)) @ W, y)
+        other = SVC(kernel="linear", C=C, tol=1e-8).fit((X - X.mean(axis=0)) @ W, y)
+        Z_new = (X_new - X.mean(axis=0)) @ W
+        f = model.decision_function(X_new)
+        scale = np.abs(f).max()
+        np.testing.assert_allclose(by_hand.decision_function(Z_new), f, atol=1e-7 * scale)
+        # single precision in LIBSVM
+        np.testing.assert_allclose(other.decision_function(Z_new), f, atol=1e-3 * scale)
+
+
+def test_more_dimensions_than_points_give_the_trivial_dual():
+    """Eq. 17: with independent points and lam = 0, alpha = 1 and f = y on equal classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 50))
+    y = np.repeat([-1.0, 1.0], 10)
+    model = SpheredSVC(0.0, kernel="linear", center=False, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(model.alpha_[0], 1, atol=1e-8)
+    np.testing.assert_allclose(model.decision_function(X), y, atol=1e-8)
+
+
+def test_hard_margin():
+    X, y = overlapping(40, 3)
+    X += 4.0 * np.outer(2 * y - 1, [1, 1, 1])
+    hard = SpheredSVC(0.0, kernel="linear", C=np.inf, **TIGHT).fit(X, y)
+    assert (2 * y - 1) @ np.sign(hard.decision_function(X)) == len(y)
+    assert np.min((2 * y - 1) * hard.decision_function(X)) == pytest.approx(1, abs=1e-8)
+    soft = SpheredSVC(0.0, kernel="linear", C=1e6, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(
+        soft.decision_function(X), hard.decision_function(X), atol=1e-7 * len(y)
+    )
+    assert hard.dual_gap_ <= 1e-6 * hard.solutions_[0].objective
+    X, y = overlapping(40, 3)
+    with pytest.warns(ConvergenceWarning, match="separable"):
+        SpheredSVC(0.0, kernel="linear", C=np.inf, max_iter=5000).fit(X, y)
+
+
+# ---------------------------------------------------------------- invariance
+
+
+@given(seed=st.integers(0, 2**32 - 1), decades=st.integers(0, 6))
+@settings(max_examples=25, deadline=None)
+def test_linear_maps_and_shifts_change_nothing(seed, decades):
+    """Eq. 22. Rounding the mapped data alone moves f by about eps times the condition of A."""
+    rng = np.random.default_rng(seed)
+    X, y = overlapping(seed=1)
+    U, V = (np.linalg.qr(rng.normal(size=(6, 6)))[0] for _ in range(2))
+    A = U * np.logspace(0, decades, 6) @ V
+    shift = np.abs(X @ A).max() * rng.normal(size=6)
+    X_new = overlapping(30, seed=2)[0]
+    f = SpheredSVC(0.0, kernel="linear", tol=1e-10).fit(X, y).decision_function(X_new)
+    mapped = SpheredSVC(0.0, kernel="linear", tol=1e-10).fit(X @ A + shift, y)
+    g = mapped.decision_function(X_new @ A + shift)
+    np.testing.assert_allclose(g, f, atol=1e-8 * np.abs(f).max())
+
+
+def test_scales_of_single_features_change_nothing_whatever_they_are():
+    X, y = overlapping()
+    scale = np.array([1e-100, 1e-8, 1.0, 1e5, 1e30, 1e100])
+    f = SpheredSVC(0.0, kernel="linear", center=False, tol=1e-10).fit(X, y).decision_function(X)
+    model = SpheredSVC(0.0, kernel="linear", center=False, tol=1e-10).fit(X * scale, y)
+    np.testing.assert_allclose(model.decision_function(X * scale), f, atol=1e-8 * np.abs(f).max())
+
+
+def test_dependent_features_use_the_pseudo_inverse():
+    X, y = overlapping(50, 4)
+    X = np.column_stack([X, X @ [1.0, 2.0, -1.0, 0.5], np.full(50, 3.0)])
+    assert np.linalg.matrix_rank(X - X.mean(axis=0)) == 4
+    model = SpheredSVC(0.0, kernel="linear", tol=1e-10).fit(X, y)
+    full = SpheredSVC(0.0, kernel="linear", tol=1e-10).fit(X[:, :4], y)
+    np.testing.assert_allclose(
+        model.decision_function(X), full.decision_function(X[:, :4]), atol=1e-8
+    )
+    # and off the span of the training points f is that of the pseudo-inverse, eq. 77
+    X_c, y_s = X - X.mean(axis=0), 2.0 * y - 1
+    w = np.linalg.pinv(X_c, rcond=1e-10) @ (y_s * model.alpha_[0])
+    new = np.random.default_rng(3).normal(size=(9, 6))
+    difference = model.decision_function(new) - (new - X.mean(axis=0)) @ w
+    np.testing.assert_allclose(difference, difference[0], atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", ["direct", "incremental"])
+def test_centring_makes_every_kernel_invariant_under_shifts_in_feature_space(solver):
+    X, y = moons(80)
+    K = rbf_kernel(X, gamma=1.0)
+    t = 0.1 * np.random.default_rng(0).normal(size=80)
+    # x_i -> x_i + z with <x_i, z> = (K t)_i and <z, z> = t'K t
+    shifted = K + (K @ t)[:, None] + K @ t + t @ K @ t
+    options = {"kernel": "precomputed", "solver": solver, "tol": 1e-6}
+    plain = SpheredSVC(0.3, **options).fit(K, y)
+    moved = SpheredSVC(0.3, **options).fit(shifted, y)
+    np.testing.assert_allclose(
+        moved.decision_function(shifted), plain.decision_function(K), atol=1e-2
+    )
+    assert moved.solutions_[0].objective == pytest.approx(plain.solutions_[0].objective, rel=1e-6)
+
+
+# ---------------------------------------------------------------- the incremental solver
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    lam=st.sampled_from([0.01, 0.1, 0.5, 0.9, 1.0]),
+    C=st.sampled_from([0.5, 5.0, 100.0, 1000.0]),
+    gamma=st.sampled_from([0.05, 0.5, 5.0]),
+    center=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_incremental_reaches_the_direct_objective(seed, lam, C, gamma, center):
+    X, y = moons(150, seed % 1000)
+    options = {"C": C, "gamma": gamma, "center": center, "tol": 1e-5}
+    direct = SpheredSVC(lam, solver="direct", **options).fit(X, y)
+    grown = SpheredSVC(lam, solver="incremental", **options).fit(X, y)
+    best = direct.solutions_[0].objective
+    assert grown.solutions_[0].objective == pytest.approx(best, rel=1e-6)
+    # the certificate holds: the dual objective of the restricted problem is above by the loss
+    gaps = grown.dual_gap_ + direct.dual_gap_ + 1e-11 * best
+    assert abs(grown.solutions_[0].objective - best) <= gaps
+    # and so does that of the weight vector: its primal objective, evaluated with all points
+    f = grown.decision_function(X)
+    w_square = 1.0 / grown.margin_[0] ** 2
+    hinge = np.maximum(0, 1 - (2 * y - 1) * f).sum()
+    square = grown.capacity_bound_[0] ** 2
+    primal = 0.5 * (1 - lam) * square + 0.5 * lam * w_square + C * hinge
+    assert best * (1 - 1e-9) <= primal <= best + 2 * gaps
+
+
+def test_incremental_needs_few_points_and_the_direct_solver_all():
+    X, y = moons(600)
+    grown = SpheredSVC(0.5, gamma=0.5, solver="incremental").fit(X, y)
+    direct = SpheredSVC(0.5, gamma=0.5, solver="direct").fit(X, y)
+    assert len(grown.basis_) < 150
+    assert len(direct.basis_) == 600
+    np.testing.assert_allclose(grown.decision_function(X), direct.decision_function(X), atol=0.02)
+
+
+class Matrix:
+    def __init__(self, K):
+        self.K = K
+
+    def columns(self, index):
+        return self.K[:, index]
+
+    def matvec(self, a):
+        return self.K @ a
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_bordered_inverse_and_removal_against_plain_linear_algebra(center):
+    X, y = moons(60)
+    K = rbf_kernel(X, gamma=2.0)
+    lam = 0.3
+    basis = Basis(Matrix(K), np.ones(60), lam=lam, center=center)
+    for j in (3, 17, 40, 41, 8, 25):
+        basis.join(j)
+    basis.grow(basis.outside(y - y.mean()), 20)
+
+    def check():
+        points = basis.points
+        assert len(set(points)) == len(points) == basis.n
+        # projections onto the span, and R of them
+        P = K[:, points] @ np.linalg.solve(K[np.ix_(points, points)], K[points])
+        np.testing.assert_allclose(basis.G @ basis.G.T, P, atol=1e-9)
+        np.testing.assert_allclose(basis.rest, 1 - np.diagonal(P), atol=1e-9)
+        B = np.eye(60) - (1 / 60 if center else 0.0)
+        R = sphered(B @ P @ B, lam)
+        np.testing.assert_allclose(basis.block(np.arange(60)), R, atol=1e-9)
+        v = np.cos(np.arange(60.0))
+        np.testing.assert_allclose(basis.product(v), R @ v, atol=1e-8)
+        np.testing.assert_allclose(basis.outside(v), (K - P) @ v, atol=1e-8)
+
+    check()
+    kept = np.ones(basis.n, dtype=bool)
+    kept[[0, 5, 11]] = False
+    basis.keep(kept)
+    check()
+    basis.join(np.flatnonzero(basis.candidates())[0])
+    check()
+
+
+def test_useless_points_are_those_whose_removal_costs_nothing():
+    X, _ = moons(60)
+    K = rbf_kernel(X, gamma=2.0)
+    basis = Basis(Matrix(K), np.ones(60), lam=0.3, center=False)
+    for j in range(0, 24, 2):
+        basis.join(j)
+    v = np.random.default_rng(0).normal(size=60)
+    v -= v.mean()
+
+    def value(points):
+        """Minimum of the quadratic part minus v'Xw over the span of some points."""
+        K_B = K[:, points]
+        H = 0.7 * K_B.T @ K_B + 0.3 * K[np.ix_(points, points)]
+        return -0.5 * (v @ K_B) @ np.linalg.solve(H, K_B.T @ v)
+
+    points = basis.points
+    cost = np.array([value(np.delete(points, k)) - value(points) for k in range(12)])
+    for limit in np.quantile(cost, [0.0, 0.3, 0.8]):
+        np.testing.assert_array_equal(
+            basis.useless(v, 12 * limit * (1 + 1e-6)), cost < limit * (1 + 1e-6)
+        )
+
+
+def test_incremental_with_stopped_time_says_so():
+    X, y = moons(200)
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        SpheredSVC(solver="incremental", max_time=1e-6).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model = SpheredSVC(solver="incremental", max_iter=3).fit(X, y)
+    assert model.n_iter_ <= 3
+    assert Limits(max_iter=5).rest(0.0, 7, 1.0).max_iter == 0
+
+
+# ---------------------------------------------------------------- choice of lam
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+def test_cross_validation_is_that_of_scikit_learn(kernel):
+    X, y = moons(90)
+    y = y + (X[:, 0] > 1)  # three classes
+    X = rbf_kernel(X, gamma=1.0) if kernel == "precomputed" else X
+    cv = StratifiedKFold(3, shuffle=True, random_state=0)
+    lams = [0.01, 0.3, 1.0, 0.0]
+    model = SpheredSVCCV(lams, cv=cv, kernel=kernel, gamma=1.0, **TIGHT).fit(X, y)
+    np.testing.assert_array_equal(model.lams_, np.sort(lams))
+    for lam, scores in zip(model.lams_[1:], model.scores_[1:], strict=True):
+        plain = SpheredSVC(lam, kernel=kernel, gamma=1.0, **TIGHT)
+        np.testing.assert_allclose(cross_val_score(plain, X, y, cv=cv), scores, atol=1e-12)
+    means = model.scores_.mean(axis=1)
+    assert model.best_score_ == pytest.approx(means.max())
+    assert model.lam_ == model.lams_[means >= means.max() - 1e-12][-1]
+    final = SpheredSVC(model.lam_, kernel=kernel, gamma=1.0, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), final.decision_function(X), atol=1e-6)
+
+
+# ---------------------------------------------------------------- capacity
+
+
+@pytest.mark.parametrize("solver", ["direct", "incremental"])
+@pytest.mark.parametrize("lam", [0.1, 1.0])
+def test_capacity_is_that_of_section_four(solver, lam):
+    X, y = moons(80)
+    model = SpheredSVC(lam, gamma=1.0, solver=solver, tol=1e-7).fit(X, y)
+    K = gram(X, True)
+    y_s = 2.0 * y - 1
+    beta = np.linalg.solve((1 - lam) * K + lam * np.eye(80), y_s * model.alpha_[0])
+    values, norm = K @ beta, np.sqrt(beta @ K @ beta)
+    m = np.abs(values / norm).max()  # eq. 60
+    assert model.margin_[0] == pytest.approx(1 / norm, rel=1e-4)
+    assert model.capacity_[0] == pytest.approx(m / model.margin_[0], rel=1e-4)
+    assert model.capacity_bound_[0] == pytest.approx(np.linalg.norm(values), rel=1e-4)
+    assert model.capacity_[0] <= model.capacity_bound_[0]
+
+
+def test_capacity_of_the_linear_machine_does_not_depend_on_the_scale():
+    X, y = overlapping()
+    A = np.random.default_rng(0).normal(size=(6, 6))
+    plain = SpheredSVC(0.0, kernel="linear", **TIGHT).fit(X, y)
+    mapped = SpheredSVC(0.0, kernel="linear", **TIGHT).fit(X @ A, y)
+    assert mapped.capacity_ == pytest.approx(plain.capacity_, rel=1e-7)
+    assert mapped.capacity_bound_ == pytest.approx(plain.capacity_bound_, rel=1e-7)
+    assert mapped.margin_[0] != pytest.approx(plain.margin_[0], rel=0.1)
+
+
+# ---------------------------------------------------------------- more classes and data
+
+
+def test_more_classes_as_one_vs_one_of_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    options = {"lam": 0.2, "gamma": 0.1, "tol": 1e-9}
+    model = SpheredSVC(**options).fit(X, y)
+    reference = OneVsOneClassifier(SpheredSVC(**options)).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(X), reference.decision_function(X), atol=1e-7
+    )
+    np.testing.assert_array_equal(model.predict(X), reference.predict(X))
+    names = np.array(["a", "b", "c"])
+    model.set_params(decision_function_shape="ovo").fit(X, names[y])
+    assert model.decision_function(X).shape == (150, 3)
+    assert model.alpha_.shape == (3, 150) and model.intercept_.shape == (3,)
+    assert (model.predict(X) == names[y]).mean() > 0.95
+    # lam = 1 has the signs of SVC
+    K = rbf_kernel(X, gamma=0.125).astype(np.float32).astype(np.float64)
+    ours = SpheredSVC(1.0, kernel="precomputed", C=5.0, decision_function_shape="ovo", tol=1e-9)
+    other = SVC(kernel="precomputed", C=5.0, decision_function_shape="ovo", tol=1e-9)
+    np.testing.assert_allclose(
+        ours.fit(K, y).decision_function(K), other.fit(K, y).decision_function(K), atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("solver", ["direct", "incremental"])
+def test_sparse_equals_dense_and_precomputed(kernel, solver):
+    X, y = moons(80)
+    X[np.abs(X) < 0.3] = 0.0
+    options = {"solver": solver, "gamma": 0.7, "degree": 2, "coef0": 1.0, "tol": 1e-8}
+    dense = SpheredSVC(0.4, kernel=kernel, **options).fit(X, y)
+    sparse = SpheredSVC(0.4, kernel=kernel, **options).fit(sp.csr_matrix(X), y)
+    K = {
+        "rbf": rbf_kernel(X, gamma=0.7),
+        "linear": X @ X.T,
+        "poly": polynomial_kernel(X, gamma=0.7, degree=2, coef0=1.0),
+    }[kernel]
+    matrix = SpheredSVC(0.4, kernel="precomputed", **options).fit(K, y)
+    called = SpheredSVC(0.4, kernel=lambda A, B: rbf_kernel(A, B, gamma=0.7), **options).fit(X, y)
+    f = dense.decision_function(X)
+    np.testing.assert_allclose(sparse.decision_function(sp.csc_matrix(X)), f, atol=1e-4)
+    np.testing.assert_allclose(matrix.decision_function(K), f, atol=1e-4)
+    if kernel == "rbf":
+        np.testing.assert_allclose(called.decision_function(X), f, atol=1e-4)
+
+
+def test_large_problems_choose_the_incremental_solver_and_fall_back():
+    X, y = moons(1600)
+    assert len(SpheredSVC(gamma=0.5).fit(X, y).basis_) < 300
+    assert len(SpheredSVC(gamma=1000.0, C=1.0).fit(X, y).basis_) == 1600
+
+
+def test_pickle_clone_and_grid_search():
+    X, y = moons(80)
+    model = SpheredSVC(0.3, solver="incremental").fit(X, y)
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(clone(model).fit(X, y).alpha_, model.alpha_)
+    search = GridSearchCV(SpheredSVCCV([0.1, 0.9], cv=3), {"gamma": [0.1, 1.0]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.8
+
+
+# ---------------------------------------------------------------- errors come first
+
+
+@pytest.mark.parametrize("solver", ["auto", "direct", "incremental"])
+def test_indefinite_matrices_are_refused_with_the_eigenvalue(solver):
+    X, y = moons(40)
+    rng = np.random.default_rng(0)
+    E = np.linalg.qr(rng.normal(size=(40, 40)))[0]
+    E[:, 0] = 0
+    E[:2, 0] = np.sqrt([0.5, 0.5]) * [1, -1]  # survives centring
+    E = np.linalg.qr(E)[0]
+    K = E * np.r_[-0.25, np.linspace(1, 2, 39)] @ E.T
+    assert np.linalg.eigvalsh(K)[0] == pytest.approx(-0.25)
+    with pytest.raises(ValueError, match=r"smallest eigenvalue is -0\.25.*PSVC"):
+        SpheredSVC(kernel="precomputed", solver=solver).fit(K, y)
+    with pytest.raises(ValueError, match=r"indefinite.*PSVC"):
+        SpheredSVC(kernel="sine", theta=3.0, solver=solver).fit(X, y)
+    with pytest.raises(ValueError, match=r"not symmetric.*PSVC"):
+        SpheredSVC(kernel="precomputed", solver=solver).fit(rng.normal(size=(40, 40)), y)
+    assert PSVC(kernel="precomputed", epsilon=0.5).fit(K, y).n_support_ > 0
+
+
+def test_centring_admits_conditionally_definite_kernels():
+    X, y = moons(60)
+    distance = -((X[:, None] - X) ** 2).sum(axis=2)
+    assert np.linalg.eigvalsh(distance)[0] < -1
+    model = SpheredSVC(0.5, kernel="precomputed", **TIGHT).fit(distance, y)
+    linear = SpheredSVC(0.5, kernel=lambda A, B: 2 * A @ B.T, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(
+        model.decision_function(distance), linear.decision_function(X), atol=1e-6
+    )
+    with pytest.raises(ValueError, match="indefinite"):
+        SpheredSVC(0.5, kernel="precomputed", center=False).fit(distance, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "culprit"),
+    [
+        ({"lam": -0.1}, "lam"),
+        ({"lam": 1.1}, "lam"),
+        ({"lam": "auto"}, "lam"),
+        ({"lam": np.nan}, "lam"),
+        ({"lam": 0, "solver": "incremental"}, "lam = 0"),
+        ({"C": 0}, "C"),
+        ({"kernel": "gauss"}, "kernel"),
+        ({"kernel": "dyadic"}, "kernel"),
+        ({"gamma": -1.0}, "gamma"),
+        ({"gamma": "wide"}, "gamma"),
+        ({"degree": -1}, "degree"),
+        ({"coef0": np.inf}, "coef0"),
+        ({"center": "yes"}, "center"),
+        ({"solver": "smo"}, "solver"),
+        ({"decision_function_shape": "ovx"}, "decision_function_shape"),
+        ({"tol": 0}, "tol"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"max_time": -1}, "max_time"),
+        ({"cache_size": -1}, "cache_size"),
+    ],
+)
+def test_bad_parameters(parameters, culprit):
+    X, y = moons(20)
+    with pytest.raises(ValueError, match=culprit):
+        SpheredSVC(**parameters).fit(X, y)
+
+
+def test_bad_data():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match="1 class"):
+        SpheredSVC().fit(X, np.zeros(20))
+    with pytest.raises(ValueError, match="square"):
+        SpheredSVC(kernel="precomputed").fit(X, y)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        SpheredSVC().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="lams"):
+        SpheredSVCCV(lams=[0.5, 2.0]).fit(X, y)
+    with pytest.raises(ValueError, match="lams"):
+        SpheredSVCCV(lams=[]).fit(X, y)
+    with pytest.raises(ValueError, match="no training rows"):
+        SpheredSVCCV(cv=[(np.flatnonzero(y == 0), np.flatnonzero(y == 1))]).fit(X, y)
+
+
+def test_a_fit_that_fails_leaves_the_old_model():
+    X, y = moons(60)
+    model = SpheredSVC().fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="indefinite"):
+        model.set_params(kernel="sine").fit(X, np.where(y == 0, "a", "b"))
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    np.testing.assert_array_equal(model.classes_, [0, 1])
