@@ -27,6 +27,8 @@ lint: $(VENV)/.tools
 # About twenty minutes: the solver beside its peers. The rest of the tables: bench-all.
 bench: bench-solvers bench-svm
 
+bench-all: bench bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston
+
 
 bench-solvers: $(VENV)/.installed $(VENV)/.adelie
 	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py

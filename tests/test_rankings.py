@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import GeneSelector, PSVMSelector
-from psvm.selection import PresentCall, QuantileNormalizer, RangeClipper, log_transformer, select
+from psvm.selection import PresentCall, QuantileNormalizer, RangeClipper, select
 from psvm.selection import rankings as r
 
 TWO_CLASS = [r.fisher, r.signal_to_noise, r.t_test, r.pearson, r.relief, r.rfe, r.r2w2]
