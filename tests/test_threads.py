@@ -99,7 +99,8 @@ def test_limits_of_joblib_hold():
 def test_the_solution_does_not_depend_on_the_number_of_threads(order, dtype, monkeypatch):
     K, y = problem()
     K = np.array(K, dtype=dtype, order=order)
-    monkeypatch.setattr("psvm.matrix._dense.PASS_BYTES", 2**18)  # several blocks
+    for name in ("PASS_BYTES", "SHARED_BYTES"):  # several blocks
+        monkeypatch.setattr(f"psvm.matrix._dense.{name}", 2**18)
     found = []
     for count in (1, 2, 3):
         monkeypatch.setattr(_threads, "_allowed", lambda count=count: count)
@@ -113,7 +114,7 @@ def test_estimators_do_not_depend_on_the_number_of_threads(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 3))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=len(X))
-    monkeypatch.setattr("psvm.matrix._base.BLOCK_BYTES", 2**20)
+    monkeypatch.setattr("psvm.matrix._kernel.SHARED_BYTES", 0)
     found = []
     for count in (1, 2):
         monkeypatch.setattr(_threads, "_allowed", lambda count=count: count)

@@ -12,6 +12,8 @@ FEW = 256
 """Up to this many columns their Gram matrix is formed at once."""
 TYPICAL = 16
 """Rows that tell about where the values of a column lie."""
+SHARED_BYTES = 32 * 2**20
+"""A pass over less than this is over before a second thread would be of use."""
 BLOCK_BYTES = 8 * 2**20
 """Size of a temporary dense block: small beside K, large enough for BLAS to run at full speed."""
 

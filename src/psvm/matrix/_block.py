@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from .._core._sparse import products
 from .._threads import map_blocks
 
-STRIP = 256
-"""Columns of W that are multiplied at once."""
+STRIP, STRIP_WORK = 256, 5 * 10**7
+"""Columns of W that are multiplied at once, and products that are worth a thread."""
 
 
 class ColumnBlock(ABC):
@@ -55,7 +55,8 @@ class DenseBlock(ColumnBlock):
         def part(rows):
             np.matmul(self._buffer[:, rows].T, new, out=G[rows])
 
-        map_blocks(part, [slice(t, min(t + STRIP, n)) for t in range(0, n, STRIP)])
+        width = max(STRIP, STRIP_WORK // new.size)
+        map_blocks(part, [slice(t, min(t + width, n)) for t in range(0, n, width)])
         return G
 
     def keep(self, kept):

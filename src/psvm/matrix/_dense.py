@@ -6,7 +6,15 @@ import numpy as np
 
 from .._core._dense import column_statistics, gather, lines_times, row_moments, sum_of_lines
 from .._threads import map_blocks
-from ._base import DataMatrix, block_slices, row_statistics, typical, typical_rows, with_norms
+from ._base import (
+    SHARED_BYTES,
+    DataMatrix,
+    block_slices,
+    row_statistics,
+    typical,
+    typical_rows,
+    with_norms,
+)
 
 PASS_BYTES = 4 * 2**20
 """Size of a block that is read where it lies."""
@@ -38,8 +46,10 @@ class DenseMatrix(DataMatrix):
         self._rows = None
         if contiguous and not self._by_columns and K.dtype in (np.float32, np.float64):
             self._rows = np.asarray(K)
-        size = PASS_BYTES if self._direct or self._floats else CACHED_BYTES
-        least = max(-(-n // PARTS), 1) if self._direct or self._floats else 1
+        size, least = CACHED_BYTES, 1
+        if self._direct or self._floats:
+            size, least = PASS_BYTES, max(-(-n // PARTS), 1)
+        self._map = map_blocks if K.nbytes >= SHARED_BYTES else _in_turn
         self._blocks = block_slices(n, 8 * length, minimum=least, size=size)
 
     def matvec(self, a):
@@ -77,7 +87,9 @@ class DenseMatrix(DataMatrix):
 
     def moments(self, weights):
         sample = self.K[typical_rows(weights)].astype(np.float64)
-        plain = bool((weights == 1).all()) and _moderate(sample.mean(0), np.square(sample).mean(0))
+        varies = sample.min(axis=0) < sample.max(axis=0)
+        guess = sample[:, varies]
+        plain = bool((weights == 1).all()) and _moderate(guess.mean(0), np.square(guess).mean(0))
         shift = np.zeros(self.shape[1]) if plain else typical(sample)
         sums, Q = self._products(weights, shift, plain)
         total = weights.sum()
@@ -100,7 +112,7 @@ class DenseMatrix(DataMatrix):
                 product += K_b.T @ v[block]
             return product
 
-        return v, reduce(np.add, map_blocks(part, _pieces(slice(0, L), 8 * P, PASS_BYTES)))
+        return v, reduce(np.add, self._map(part, _pieces(slice(0, L), 8 * P, PASS_BYTES)))
 
     def _products(self, weights, shift, plain):
         """``w'(K - c)`` and ``(K - c)' diag(w) (K - c)``; `plain` if c is 0 and w is 1."""
@@ -117,7 +129,7 @@ class DenseMatrix(DataMatrix):
                 Q += K_b.T @ K_b
             return sums, Q
 
-        parts = map_blocks(part, _pieces(slice(0, L), 8 * P, PASS_BYTES))
+        parts = self._map(part, _pieces(slice(0, L), 8 * P, PASS_BYTES))
         return [reduce(np.add, values) for values in zip(*parts, strict=True)]
 
     def _load(self, block):
@@ -135,7 +147,7 @@ class DenseMatrix(DataMatrix):
             A = self._load(block)
             out[block] = lines_times(A, x) if compiled else A.astype(np.float64, copy=False) @ x
 
-        map_blocks(part, self._blocks)
+        self._map(part, self._blocks)
         return out
 
     def _sum(self, x):
@@ -151,19 +163,23 @@ class DenseMatrix(DataMatrix):
 
         # Parts of the sum are kept for all threads together if they are small beside K.
         few = 8 * len(self._blocks) * self._lines.shape[1] <= self.K.nbytes / 8
-        return reduce(np.add, map_blocks(part, self._blocks) if few else map(part, self._blocks))
+        return reduce(np.add, (self._map if few else map)(part, self._blocks))
 
     def _contiguous(self, block):
         return np.ascontiguousarray(self._load(block))
 
     def _added(self, function):
         """The sums over all blocks of the arrays that a function returns."""
-        parts = map_blocks(function, self._blocks)
+        parts = self._map(function, self._blocks)
         return [reduce(np.add, values) for values in zip(*parts, strict=True)]
 
     def _concatenated(self, function):
-        parts = map_blocks(function, self._blocks)
+        parts = self._map(function, self._blocks)
         return [np.concatenate(values) for values in zip(*parts, strict=True)]
+
+
+def _in_turn(function, blocks):
+    return list(map(function, blocks))
 
 
 def _pieces(rows, row_bytes, size=CACHED_BYTES):

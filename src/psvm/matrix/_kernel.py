@@ -6,7 +6,14 @@ import numpy as np
 
 from .._core._dense import lines_times, sum_of_lines
 from .._threads import map_blocks
-from ._base import BLOCK_BYTES, DataMatrix, block_slices, block_statistics, with_norms
+from ._base import (
+    BLOCK_BYTES,
+    SHARED_BYTES,
+    DataMatrix,
+    block_slices,
+    block_statistics,
+    with_norms,
+)
 
 
 class KernelMatrix(DataMatrix):
@@ -75,9 +82,14 @@ class KernelMatrix(DataMatrix):
 
     def _map(self, function):
         """``function(block, K_b)`` of all blocks."""
-        return map_blocks(
-            lambda number: function(self._slices[number], self._block(number)),
-            range(len(self._slices)),
+        at_hand = len(self._kept) == len(self._slices)
+        small = self.dtype.itemsize * self.shape[0] * self.shape[1] < SHARED_BYTES
+        share = map if at_hand and small else map_blocks
+        return list(
+            share(
+                lambda number: function(self._slices[number], self._block(number)),
+                range(len(self._slices)),
+            )
         )
 
     def _block(self, number):
