@@ -55,7 +55,7 @@ class DenseBlock(ColumnBlock):
         def part(rows):
             np.matmul(self._buffer[:, rows].T, new, out=G[rows])
 
-        width = max(STRIP, STRIP_WORK // new.size)
+        width = max(STRIP, STRIP_WORK // max(new.size, 1))
         map_blocks(part, [slice(t, min(t + width, n)) for t in range(0, n, width)])
         return G
 
