@@ -124,6 +124,15 @@ SOLVERS = {
 }
 
 
+def repeated(fit, *arguments):
+    """Median seconds of up to five short fits in a row: the first one finds its memory cold."""
+    times, alpha = [], None
+    while not times or (len(times) < 5 and sum(times) < 0.5):
+        seconds, alpha = fit(*arguments)
+        times.append(seconds)
+    return float(np.median(times)), alpha
+
+
 def warm_up(fit, p):
     """Compile what the solver compiles, and standardise."""
     rng = np.random.default_rng(0)
@@ -145,7 +154,7 @@ def main():
                 continue
             C = np.inf if request["C"] is None else request["C"]
             fit = SOLVERS[request["solver"]]
-            seconds, alpha = fit(p, request["epsilon"], C, request["tol"])
+            seconds, alpha = repeated(fit, p, request["epsilon"], C, request["tol"])
             np.save(request["alpha"], alpha)
             answer = {"seconds": seconds, "prepared": p.get("prepared")}
         except Exception as error:

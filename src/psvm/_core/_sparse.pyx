@@ -32,11 +32,13 @@ def power_sums(K, weights):
 
 
 def row_products(K, weights):
-    """``w'K`` and ``K' diag(w) K`` of a csr array of doubles without duplicates, in one pass."""
-    sums, G = np.zeros(K.shape[1]), np.zeros((K.shape[1], K.shape[1]))
+    """``w'K`` and ``K' diag(w) K`` of a csr array of doubles in one pass."""
+    sums, squares, G = np.zeros(K.shape[1]), np.zeros(K.shape[1]), np.zeros((K.shape[1],) * 2)
     places = [_plain(a, K.indices.dtype) for a in (K.indptr, K.indices)]
-    _row_products(*places, _plain(K.data), _plain(weights), sums, G)
-    return sums, G + np.tril(G.T, -1) + np.triu(G.T, 1)
+    _row_products(*places, _plain(K.data), _plain(weights), sums, squares, G)
+    G = G + G.T
+    G.flat[:: len(G) + 1] += squares
+    return sums, G
 
 
 def _plain(a, dtype=np.float64):
@@ -84,9 +86,9 @@ def _products(
 
 def _row_products(
     const place[::1] starts, const place[::1] columns, const double[::1] data,
-    const double[::1] weights, double[::1] sums, double[:, ::1] G,
+    const double[::1] weights, double[::1] sums, double[::1] squares, double[:, ::1] G,
 ):
-    # Of each pair of entries of a row, one order is enough.
+    # Of each pair of entries of a row, one order is enough. G holds no entry's own square.
     cdef Py_ssize_t row, t, u
     cdef double x
     cdef double *line
@@ -95,6 +97,7 @@ def _row_products(
             for t in range(starts[row], starts[row + 1]):
                 x = weights[row] * data[t]
                 sums[columns[t]] += x
+                squares[columns[t]] += x * data[t]
                 line = &G[columns[t], 0]
-                for u in range(t, starts[row + 1]):
+                for u in range(t + 1, starts[row + 1]):
                     line[columns[u]] += x * data[u]

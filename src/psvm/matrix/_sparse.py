@@ -71,7 +71,7 @@ class SparseMatrix(DataMatrix):
         return super().sample_rows(count)
 
     def moments(self, weights):
-        if not (self._direct and self.K.has_canonical_format):
+        if not self._direct:
             return super().moments(weights)
         total = weights.sum()
         sums, Q = row_products(self.K.tocsr(), weights)
