@@ -91,9 +91,11 @@ def cell(result, solver):
     return f"{1e3 * value:.3g}" if solver == "psvm" else f"{1e3 * value:.3g} ({ratio:.3g}x)"
 
 
-def table(cases, solvers, *, threads, repeats, limit):
+def table(cases, solvers, *, threads, repeats, limit, only):
     workers, rows = {solver: Worker(solver, threads) for solver in solvers}, []
     for name, make, ratios in cases:
+        if only not in name:
+            continue
         problem = Problem(name, *make())
         for ratio in ratios:
             given_up = []
@@ -239,12 +241,13 @@ def section_f(options):
         for condition in (nullcontext, busy):
             times = {1: [], 2: []}
             with condition():
-                for _ in range(2 * options.repeats - 1):
-                    for count, taken in times.items():
+                # In turn and in both orders; short ones more often.
+                while len(times[1]) < 2 * options.repeats or sum(times[1]) < 2.0:
+                    for count in (1, 2) if len(times[1]) % 2 else (2, 1):
                         with threadpool_limits(count):
                             began = time.perf_counter()
                             run()
-                            taken.append(time.perf_counter() - began)
+                            times[count].append(time.perf_counter() - began)
             one, two = (1e3 * np.median(times[count]) for count in (1, 2))
             cells += [f"{one:.3g}", f"{two:.3g}", f"{two / one:.2f}"]
         rows.append([name, *cells])
@@ -303,9 +306,11 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--limit", type=float, default=8.0)
+    parser.add_argument("--only", default="", help="part of the names of the matrices of A and B")
     options = parser.parse_args()
     options.peers = [p for p in PEERS if p != "adelie" or ADELIE_PYTHON]
-    options.run = {"threads": options.threads, "repeats": options.repeats, "limit": options.limit}
+    names = ("threads", "repeats", "limit", "only")
+    options.run = {name: getattr(options, name) for name in names}
     for name in options.sections:
         with threadpool_limits(options.threads):
             text = SECTIONS[name](options)

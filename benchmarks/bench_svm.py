@@ -1,6 +1,6 @@
 """C. From vectors to predictions, beside LIBSVM (scikit-learn) and scikit-learn-intelex.
 
-Hyper-parameters of all are chosen by the same three-fold cross-validation on the same 3,000
+Hyper-parameters of all are chosen by the same three-fold cross-validation on the same 2,000
 training rows: gamma for both; C for the SVMs (and their epsilon for regression); epsilon for the
 P-SVM. Then each is fitted to all training rows, interleaved, and predicts 100,000 points. The P-SVM
 is described by all training vectors, and by some of them, drawn at random.
@@ -26,7 +26,7 @@ try:
 except ImportError:
     intelex = None
 
-N_SEARCH = 3000
+N_SEARCH = 2000
 N_PREDICT = 100_000
 N_OBJECTS = 2000
 CV = KFold(3, shuffle=True, random_state=0)
@@ -59,14 +59,14 @@ def searched(model, grid, X, y):
 
 
 def choose(classification, X, y):
-    gammas = [g / X.shape[1] for g in (0.3, 1.0, 3.0, 10.0)]
+    gammas = [g / X.shape[1] for g in (0.1, 0.3, 1.0, 3.0, 10.0)]
     grid = {"gamma": gammas, "C": [0.1, 1.0, 10.0, 100.0]}
     if classification:
         svm = searched(SVC(), grid, X, y)
     else:
-        svm = searched(SVR(), grid | {"epsilon": [0.03, 0.1, 0.3]}, X, y)
+        svm = searched(SVR(), grid | {"C": [1.0, 10.0, 100.0], "epsilon": [0.1, 0.3]}, X, y)
     make = PSVC if classification else PSVR
-    epsilons = [10.0**k * np.sqrt(len(y)) for k in np.arange(-4, -1.2, 0.25)]
+    epsilons = [10.0**k * np.sqrt(len(y)) for k in np.arange(-5, -1.4, 0.5)]
     ours = searched(make(tol=1e-2), {"gamma": gammas, "epsilon": epsilons}, X, y)
     return svm, ours
 
