@@ -60,7 +60,9 @@ def solve_incremental(K, diagonal, y, *, lam, C, center, limits, most=None):
         stopped = solution.status in (Status.MAX_ITER, Status.MAX_TIME)
         if stopped or (complete and tol == limits.tol):
             status = solution.status if stopped or loss <= allowed else Status.STALLED
-            gap = solution.gap + loss
+            # Decision values are off by the drift that is tolerated, and each counts up to C times.
+            rounding = DRIFT * len(y) * (C if np.isfinite(C) else np.abs(v).max())
+            gap = solution.gap + loss + rounding
             return basis.machine(replace(solution, gap=gap, n_iter=n_iter, status=status))
         if complete:
             tol = limits.tol
