@@ -84,11 +84,17 @@ def map_blocks(function, blocks):
         threading.Thread(target=copy_context().run, args=(work,), daemon=True)
         for _ in range(n_threads - 1)
     ]
-    for helper in helpers:
-        helper.start()
-    work()
-    for helper in helpers:
-        helper.join()
+    started = []
+    try:
+        for helper in helpers:
+            helper.start()
+            started.append(helper)
+        work()
+    finally:  # also after Ctrl-C nothing is left running
+        for _ in waiting:
+            pass
+        for helper in started:
+            helper.join()
     if errors:
         raise errors[0]
     return results
