@@ -194,4 +194,4 @@ def _pieces(rows, row_bytes, size=CACHED_BYTES):
 
 def _moderate(means, squares):
     """Whether the means can be taken out of the mean squares at a loss of at most two digits."""
-    return bool((np.square(means) < 0.99 * squares).all())
+    return bool((np.square(means) <= 0.99 * squares).all())
