@@ -348,6 +348,16 @@ def standardized(case, weights):
     return Expected(np.sqrt(weights)[:, None] * raw, raw, means, norms, error)
 
 
+def test_correlations_come_with_the_statistics(case, weights):
+    y = np.random.default_rng(1).normal(size=len(weights)) + 3.0
+    K, expected = Standardized(case.matrix, weights, y=y), standardized(case, weights)
+    target = np.sqrt(weights) * (y - weights @ y / weights.sum())
+    # As for every product: each column may be off by its error.
+    bound = (expected.error + len(y) * EPS) * np.linalg.norm(target)
+    for values in (K.correlations(y), K.correlations(y), K.correlations(y.copy())):
+        assert (np.abs(values - expected.K.T @ target) <= bound).all()
+
+
 def test_standardized_attributes(case, weights):
     K = Standardized(case.matrix, weights)
     expected = standardized(case, weights)

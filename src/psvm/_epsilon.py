@@ -108,7 +108,7 @@ class _Path:
 
     def __init__(self, matrix, y, weights, usable, C, solver):
         self.matrix, self.y, self.C = matrix, y, C
-        self.problem = Problem.create(Standardized(matrix, weights, usable), y, C, 0.0)
+        self.problem = Problem.create(Standardized(matrix, weights, usable, y), y, C, 0.0)
         # Paths need exact small solves, whichever solver is to have the last word.
         self.solver = WorkingSet(
             tol=max(solver.tol, PATH_TOL), max_iter=solver.max_iter, max_time=solver.max_time

@@ -187,7 +187,7 @@ class BasePSVM(BaseEstimator):
         if solver.max_time is not None:
             left = solver.max_time - (time.perf_counter() - began)
             solver = replace(solver, max_time=max(left, 1e-9))
-        K = Standardized(matrix, weights, usable)
+        K = Standardized(matrix, weights, usable, y)
         problem = Problem.create(K, y, self.C, epsilon)
         solution = solver.minimise(problem, start=start)
         self._keep(problem, solution, description)

@@ -107,7 +107,7 @@ def epsilon_path(
     if method == "auto":
         method = "homotopy" if min(matrix.shape) <= LARGEST_HOMOTOPY else "grid"
     with threads():
-        problem = Problem.create(Standardized(matrix, weights), y, C, 0.0)
+        problem = Problem.create(Standardized(matrix, weights, y=y), y, C, 0.0)
         if method == "homotopy":
             limits = {"tol": tol, "max_features": max_features, "max_iter": max_iter}
             path = _homotopy(problem, epsilons, min_ratio, **limits)

@@ -88,7 +88,7 @@ def solve(
     matrix, y, weights = check_data(K, y, sample_weight)
     start = _check_start(warm_start, matrix.shape[1])
     with threads():
-        problem = Problem.create(Standardized(matrix, weights), y, C, epsilon)
+        problem = Problem.create(Standardized(matrix, weights, y=y), y, C, epsilon)
         solution = solver.minimise(problem, start=start)
     warn_if_not_optimal(solution)
     return solution

@@ -39,7 +39,7 @@ class Problem:
                 raise ValueError(
                     "y has entries too large to be squared in double precision; scale it."
                 )
-        return cls(K, target, K.rmatvec(target), K.mean(y), float(C), float(epsilon))
+        return cls(K, target, K.correlations(y), K.mean(y), float(C), float(epsilon))
 
     def with_parameters(self, *, C=None, epsilon=None):
         """State the same data with other parameters."""

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from .._core._dense import column_statistics, row_moments
+from .._core._dense import column_statistics, lines_times, row_moments, sum_of_lines
 from .._threads import map_blocks
 from ._block import DenseBlock
 
@@ -22,6 +22,20 @@ def block_slices(n, item_bytes, *, minimum=16, size=BLOCK_BYTES):
     """Slices that cut ``range(n)`` into blocks of about `size` bytes, at least `minimum` long."""
     step = max(minimum, size // max(item_bytes, 1))
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+
+def times(A, x):
+    """``A @ x`` of doubles, or of contiguous lines of floats, summed in double precision."""
+    if A.dtype == np.float32:
+        return lines_times(A, x) if x.ndim == 1 else A.astype(np.float64) @ x
+    return A @ x
+
+
+def sum_of(A, x):
+    """``A.T @ x`` likewise."""
+    if A.dtype == np.float32:
+        return sum_of_lines(A, x) if x.ndim == 1 else A.astype(np.float64).T @ x
+    return A.T @ x
 
 
 def with_norms(means, squares, weights):
@@ -71,6 +85,13 @@ def block_statistics(K_b, weights):
     return row_statistics(lambda c: row_moments(K_b, weights, c), sample, weights)
 
 
+def gathered(parts, weights):
+    """The survey of all columns from means, sums of squares and products of blocks of them."""
+    means, squares, products = zip(*parts, strict=True)
+    statistics = with_norms(np.concatenate(means), np.concatenate(squares), weights)
+    return statistics, None if products[0] is None else np.concatenate(products)
+
+
 class DataMatrix(ABC):
     """A real matrix K with L rows (objects) and P columns (descriptive objects).
 
@@ -116,10 +137,14 @@ class DataMatrix(ABC):
             Q[:, block] = self.rmatvec(K_b) - np.multiply.outer(means, K_b.sum(axis=0))
         return Q
 
-    def moments(self, weights):
-        """`column_statistics` and `centred_gram` together, for few columns."""
-        means, norms, sizes = self.column_statistics(weights)
-        return means, norms, sizes, self.centred_gram(means, weights)
+    def survey(self, weights, v=None):
+        """`column_statistics`, and ``K'v`` from the same pass over K if there is a v."""
+        return self.column_statistics(weights), None if v is None else self.rmatvec(v)
+
+    def moments(self, weights, v=None):
+        """`survey` and `centred_gram` together, for few columns; v is 0 where the weight is."""
+        statistics, product = self.survey(weights, v)
+        return statistics, product, self.centred_gram(statistics[0], weights)
 
     def column_statistics(self, weights):
         """Weighted means, centred norms and plain norms of all columns.

@@ -4,13 +4,16 @@ from functools import reduce
 
 import numpy as np
 
-from .._core._dense import column_statistics, gather, lines_times, row_moments, sum_of_lines
+from .._core._dense import column_statistics, gather, row_moments
 from .._threads import map_blocks
 from ._base import (
     SHARED_BYTES,
     DataMatrix,
     block_slices,
+    gathered,
     row_statistics,
+    sum_of,
+    times,
     typical,
     typical_rows,
     with_norms,
@@ -70,35 +73,58 @@ class DenseMatrix(DataMatrix):
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
 
     def column_statistics(self, weights):
-        if self._by_columns:
-            means, squares = self._concatenated(
-                lambda block: column_statistics(self._contiguous(block), weights)
-            )
-        else:
-            sample = self.K[typical_rows(weights)]
-            means, squares = row_statistics(
-                lambda c: self._added(
-                    lambda block: row_moments(self._contiguous(block), weights[block], c)
-                ),
-                sample,
-                weights,
-            )
-        return with_norms(means, squares, weights)
+        return self.survey(weights)[0]
 
-    def moments(self, weights):
+    def survey(self, weights, v=None):
+        if self._by_columns:
+            return self._column_survey(weights, v)
+        product = None
+
+        def moments(c):
+            nonlocal product
+            sums, squares, product = self._row_survey(weights, c, v)
+            return sums, squares
+
+        means, squares = row_statistics(moments, self.K[typical_rows(weights)], weights)
+        return with_norms(means, squares, weights), product
+
+    def _column_survey(self, weights, v):
+        def part(block):
+            A = self._contiguous(block)
+            return *column_statistics(A, weights), None if v is None else times(A, v)
+
+        return gathered(self._map(part, self._blocks), weights)
+
+    def _row_survey(self, weights, c, v):
+        """``w'(K - c)``, ``w'(K - c)^2`` and ``K'v``, which is zero without a v."""
+        P = self.shape[1]
+
+        def part(rows):
+            sums = np.zeros((3, P))
+            for block in _pieces(rows, 8 * P):
+                A = self._contiguous(block)
+                sums[:2] += row_moments(A, weights[block], c)
+                if v is not None:
+                    sums[2] += sum_of(A, v[block])
+            return sums
+
+        return reduce(np.add, self._map(part, self._blocks))
+
+    def moments(self, weights, v=None):
         sample = self.K[typical_rows(weights)].astype(np.float64)
         varies = sample.min(axis=0) < sample.max(axis=0)
         guess = sample[:, varies]
         plain = bool((weights == 1).all()) and _moderate(guess.mean(0), np.square(guess).mean(0))
         shift = np.zeros(self.shape[1]) if plain else typical(sample)
-        sums, Q = self._products(weights, shift, plain)
+        sums, Q = self._products(weights, v, shift, plain)
         total = weights.sum()
-        if plain and not _moderate(sums / total, Q.diagonal() / total):
-            shift = sums / total
-            sums, Q = self._products(weights, shift, False)
-        rest = sums / total
+        if plain and not _moderate(sums[0] / total, Q.diagonal() / total):
+            shift = sums[0] / total
+            sums, Q = self._products(weights, v, shift, False)
+        rest = sums[0] / total
         Q -= total * np.multiply.outer(rest, rest)
-        return *with_norms(shift + rest, np.maximum(Q.diagonal(), 0.0), weights), Q
+        statistics = with_norms(shift + rest, np.maximum(Q.diagonal(), 0.0), weights)
+        return statistics, None if v is None else sums[1] + v.sum() * shift, Q
 
     def normal(self, a, f):
         L, P = self.shape
@@ -114,18 +140,21 @@ class DenseMatrix(DataMatrix):
 
         return v, reduce(np.add, self._map(part, _pieces(slice(0, L), 8 * P, PASS_BYTES)))
 
-    def _products(self, weights, shift, plain):
-        """``w'(K - c)`` and ``(K - c)' diag(w) (K - c)``; `plain` if c is 0 and w is 1."""
+    def _products(self, weights, v, shift, plain):
+        """``[w, v]'(K - c)`` and ``(K - c)' diag(w) (K - c)``; `plain` if c is 0 and w is 1."""
         L, P = self.shape
+        root = np.sqrt(weights)
+        V = root[None]
+        if v is not None:
+            V = np.stack([root, np.divide(v, root, out=np.zeros(L), where=root > 0)])
 
         def part(rows):
-            sums, Q = np.zeros(P), np.zeros((P, P))
+            sums, Q = np.zeros((len(V), P)), np.zeros((P, P))
             for block in _pieces(rows, 8 * P):
                 K_b = np.asarray(self.K[block], dtype=np.float64)
-                root = np.sqrt(weights[block])
                 if not plain:
-                    K_b = (K_b - shift) * root[:, None]
-                sums += root @ K_b
+                    K_b = (K_b - shift) * root[block, None]
+                sums += V[:, block] @ K_b
                 Q += K_b.T @ K_b
             return sums, Q
 
@@ -140,26 +169,20 @@ class DenseMatrix(DataMatrix):
     def _times(self, x):
         """The product of all lines with x."""
         out = np.empty((len(self._lines), *x.shape[1:]))
-        compiled = self._floats and x.ndim == 1
         x = np.ascontiguousarray(x)
 
         def part(block):
-            A = self._load(block)
-            out[block] = lines_times(A, x) if compiled else A.astype(np.float64, copy=False) @ x
+            out[block] = times(self._load(block), x)
 
         self._map(part, self._blocks)
         return out
 
     def _sum(self, x):
         """The sum of all lines with factors x."""
-        compiled = self._floats and x.ndim == 1
         x = np.ascontiguousarray(x)
 
         def part(block):
-            A = self._load(block)
-            if compiled:
-                return sum_of_lines(A, x[block])
-            return A.astype(np.float64, copy=False).T @ x[block]
+            return sum_of(self._load(block), x[block])
 
         # Parts of the sum are kept for all threads together if they are small beside K.
         few = 8 * len(self._blocks) * self._lines.shape[1] <= self.K.nbytes / 8
@@ -167,15 +190,6 @@ class DenseMatrix(DataMatrix):
 
     def _contiguous(self, block):
         return np.ascontiguousarray(self._load(block))
-
-    def _added(self, function):
-        """The sums over all blocks of the arrays that a function returns."""
-        parts = self._map(function, self._blocks)
-        return [reduce(np.add, values) for values in zip(*parts, strict=True)]
-
-    def _concatenated(self, function):
-        parts = self._map(function, self._blocks)
-        return [np.concatenate(values) for values in zip(*parts, strict=True)]
 
 
 def _in_turn(function, blocks):

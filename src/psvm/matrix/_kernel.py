@@ -4,7 +4,6 @@ from functools import reduce
 
 import numpy as np
 
-from .._core._dense import lines_times, sum_of_lines
 from .._threads import map_blocks
 from ._base import (
     BLOCK_BYTES,
@@ -12,7 +11,9 @@ from ._base import (
     DataMatrix,
     block_slices,
     block_statistics,
-    with_norms,
+    gathered,
+    sum_of,
+    times,
 )
 
 
@@ -50,17 +51,21 @@ class KernelMatrix(DataMatrix):
 
     def matvec(self, a):
         a = np.ascontiguousarray(a)
-        parts = self._map(lambda block, K_b: _times(K_b, a[block]))
+        parts = self._map(lambda block, K_b: times(K_b, a[block]))
         return reduce(np.add, parts)
 
     def rmatvec(self, v):
         v = np.ascontiguousarray(v)
-        return np.concatenate(self._map(lambda block, K_b: _sum(K_b, v)))
+        return np.concatenate(self._map(lambda block, K_b: sum_of(K_b, v)))
 
     def column_statistics(self, weights):
-        parts = self._map(lambda block, K_b: block_statistics(K_b, weights))
-        means, squares = (np.concatenate(values) for values in zip(*parts, strict=True))
-        return with_norms(means, squares, weights)
+        return self.survey(weights)[0]
+
+    def survey(self, weights, v=None):
+        def part(block, K_b):
+            return *block_statistics(K_b, weights), None if v is None else sum_of(K_b, v)
+
+        return gathered(self._map(part), weights)
 
     def columns(self, index):
         if isinstance(index, slice):
@@ -126,15 +131,3 @@ class KernelMatrix(DataMatrix):
                 "parameters."
             )
         return K_b
-
-
-def _times(K_b, a):
-    if K_b.dtype == np.float32:
-        return lines_times(K_b, a) if a.ndim == 1 else K_b.astype(np.float64) @ a
-    return K_b @ a
-
-
-def _sum(K_b, v):
-    if K_b.dtype == np.float32:
-        return sum_of_lines(K_b, v) if v.ndim == 1 else K_b.astype(np.float64).T @ v
-    return K_b.T @ v

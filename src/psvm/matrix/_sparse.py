@@ -70,9 +70,9 @@ class SparseMatrix(DataMatrix):
             return np.empty(0, dtype=np.intp)
         return super().sample_rows(count)
 
-    def moments(self, weights):
+    def moments(self, weights, v=None):
         if not self._direct:
-            return super().moments(weights)
+            return super().moments(weights, v)
         total = weights.sum()
         sums, Q = row_products(self.K.tocsr(), weights)
         means = sums / total
@@ -80,9 +80,10 @@ class SparseMatrix(DataMatrix):
         centred = squares - total * np.square(means)
         # Taking the means out of the products costs the digits by which they dominate.
         if (centred < 0.01 * squares).any():
-            return super().moments(weights)
+            return super().moments(weights, v)
         Q -= total * np.multiply.outer(means, means)
-        return *with_norms(means, centred, weights), Q
+        product = None if v is None else self.rmatvec(v)
+        return with_norms(means, centred, weights), product, Q
 
     def column_statistics(self, weights):
         if not (self._direct and self.K.has_canonical_format):

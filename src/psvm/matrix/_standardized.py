@@ -28,6 +28,9 @@ class Standardized:
         Non-negative weights of the rows.
     usable : boolean ndarray of shape (P,), default=None
         False for a column that takes no part; it becomes zero as well.
+    y : ndarray of shape (L,), default=None
+        A target whose `correlations` will be asked for: they are found in the same pass over K
+        as the statistics.
 
     Attributes
     ----------
@@ -35,16 +38,20 @@ class Standardized:
         Column means and centred norms. The norm of a column that is zero in K̃ is 0.
     """
 
-    def __init__(self, matrix, weights=None, usable=None):
+    def __init__(self, matrix, weights=None, usable=None, y=None):
         self.matrix = matrix
         self.shape = L, _ = matrix.shape
         self.weights = np.ones(L) if weights is None else weights
+        self._root = np.sqrt(self.weights)
         with np.errstate(over="ignore", invalid="ignore"):
+            v = None if y is None else self._root * self.target(y)
             if matrix.shape[1] <= FEW:
-                self.means, self.norms, sizes, self._gram = matrix.moments(self.weights)
+                statistics, product, self._gram = matrix.moments(self.weights, v)
             else:
-                self.means, self.norms, sizes = matrix.column_statistics(self.weights)
+                statistics, product = matrix.survey(self.weights, v)
                 self._gram = None
+        self.means, self.norms, sizes = statistics
+        self._surveyed = y, v, product
         wrong = np.flatnonzero(~np.isfinite(sizes))
         if len(wrong):
             raise ValueError(
@@ -55,7 +62,6 @@ class Standardized:
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         if usable is not None:
             self.norms[~usable] = 0.0
-        self._root = np.sqrt(self.weights)
         self._weighted = bool((self.weights != 1).any())
         self._inverse = np.divide(
             1.0, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0
@@ -80,7 +86,18 @@ class Standardized:
     def rmatvec(self, v):
         """``K̃.T @ v`` for a vector or a block of vectors."""
         weighted = (self._root * v.T).T
-        product = np.ascontiguousarray(self.matrix.rmatvec(weighted))
+        return self._centred(self.matrix.rmatvec(weighted), weighted)
+
+    def correlations(self, y):
+        """``K̃.T @ target(y)``."""
+        known, weighted, product = self._surveyed
+        if y is not known:
+            return self.rmatvec(self.target(y))
+        return self._centred(product.copy(), weighted)
+
+    def _centred(self, product, weighted):
+        """``K̃'v`` from ``K'(sqrt(w) v)``, which is overwritten, and ``sqrt(w) v``."""
+        product = np.ascontiguousarray(product)
         sums = np.atleast_1d(weighted.sum(axis=0))
         centre_and_scale(product.reshape(len(product), -1), self.means, sums, self._inverse)
         return product

@@ -269,8 +269,12 @@ class _Run:
         rows = self.problem.K.sample_rows(SAMPLE)
         if not len(rows):
             return candidates[:batch]
-        candidates = candidates[: batch + (POOL - 1) * BATCH]
-        return candidates[diverse(self.sample(rows, candidates), batch, CORRELATED)]
+        for spare in (BATCH, (POOL - 1) * BATCH):  # often a few are enough
+            pool = candidates[: batch + spare]
+            chosen = pool[diverse(self.sample(rows, pool), batch, CORRELATED)]
+            if len(chosen) == batch:
+                break
+        return chosen
 
     def sample(self, rows, index):
         """Some rows of columns of K̃, scaled to norm one there.
