@@ -182,9 +182,9 @@ def test_prediction_touches_only_the_support_objects():
     X, y = moons()
     model = PSVC(kernel=CountingKernel(), epsilon=1.0).fit(X, y)
     assert 0 < model.n_support_ < len(y) / 2
-    model._kernel.count = 0
+    model.kernel.count = 0
     model.predict(X[:37])
-    assert model._kernel.count == 37 * model.n_support_
+    assert model.kernel.count == 37 * model.n_support_
     assert model.support_objects_.shape == (model.n_support_, 2)
 
 
@@ -194,8 +194,8 @@ def test_kernel_is_evaluated_once_if_it_fits_and_again_if_not():
     first = PSVC(kernel=kept).fit(X, y)
     second = PSVC(kernel=anew, cache_size=0).fit(X, y)
     # clones of the kernel are not made: the counters are those of the fitted kernels
-    assert first._kernel.count <= len(y) ** 2
-    assert second._kernel.count > first._kernel.count
+    assert first.kernel.count <= len(y) ** 2
+    assert second.kernel.count > first.kernel.count
     np.testing.assert_allclose(second.alpha_, first.alpha_, atol=1e-6)
 
 

@@ -18,6 +18,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, SpheredSVC, SpheredSVCCV, Status
+from psvm.kernels import Spectrum
 from psvm.sphered._dual import Limits
 from psvm.sphered._incremental import Basis
 
@@ -460,6 +461,23 @@ def test_sparse_equals_dense_and_precomputed(kernel, solver):
     np.testing.assert_allclose(matrix.decision_function(K), f, atol=1e-4)
     if kernel == "rbf":
         np.testing.assert_allclose(called.decision_function(X), f, atol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["direct", "incremental"])
+def test_kernels_of_objects_that_are_no_vectors(solver):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    words = np.array(["".join(rng.choice(list("ACGT"), 12)) + ("AC", "GG")[c] * 3 for c in y])
+    kernel = Spectrum(k=2)
+    model = SpheredSVC(0.5, kernel=kernel, solver=solver, tol=1e-8).fit(words, y)
+    K = kernel(words)
+    matrix = SpheredSVC(0.5, kernel="precomputed", solver=solver, tol=1e-8).fit(K, y)
+    assert len(np.unique(words)) == 40 and model.score(words, y) > 0.9
+    np.testing.assert_allclose(
+        model.decision_function(words[:9]), matrix.decision_function(K[:9]), atol=1e-6
+    )
+    chosen = SpheredSVCCV([0.1, 0.9], kernel=kernel, solver=solver).fit(words, y)
+    assert chosen.lam_ in (0.1, 0.9)
 
 
 def test_large_problems_choose_the_incremental_solver_and_fall_back():

@@ -1,29 +1,22 @@
 """From X to a solution and from new X to f(X): what classifier and regressor share."""
 
-import threading
 import time
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_X_y
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ._epsilon import choose_epsilon, row_digests
+from ._kernel_choice import MEASURED, KernelMixin
 from ._row_objects import check_row_objects, find_row_objects
 from ._solve import make_solver, warn_if_not_optimal
 from ._threads import map_blocks, threads
 from ._validation import check_choice, check_number, check_storage
-from .kernels import Kernel, make_kernel
 from .matrix import BLOCK_BYTES, DataMatrix, KernelMatrix, Standardized, as_matrix, block_slices
 from .problem import Problem
-
-_TURN = threading.RLock()
-MEASURED = ("precomputed", "dyadic")
-"""Kernels with which X is the matrix itself."""
-VECTORIAL = ("rbf", "linear", "poly", "laplacian", "plummer", "sine")
 
 
 class Description(NamedTuple):
@@ -39,7 +32,7 @@ class Description(NamedTuple):
     """The kernel, if K is not measured."""
 
 
-class BasePSVM(BaseEstimator):
+class BasePSVM(KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
 
     def __init__(
@@ -87,23 +80,6 @@ class BasePSVM(BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self._kernel_name == "precomputed"
-        if not self._takes_vectors:
-            tags.input_tags.two_d_array, tags.input_tags.string = False, True
-        return tags
-
-    @property
-    def _kernel_name(self):
-        return "callable" if callable(self.kernel) else self.kernel
-
-    @property
-    def _takes_vectors(self):
-        """Whether X is a matrix; kernels of other objects check these themselves."""
-        return not isinstance(self.kernel, Kernel) or bool(self.kernel.takes_vectors)
-
     @property
     def _own_columns(self):
         """Whether column j of K belongs to row j."""
@@ -116,21 +92,9 @@ class BasePSVM(BaseEstimator):
             check_choice("epsilon", self.epsilon, ("auto", "aicc"))
         else:
             check_number("epsilon", self.epsilon, least=0)
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, (*VECTORIAL, *MEASURED))
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("scale", "auto"))
-        else:
-            check_number("gamma", self.gamma, above=0)
-        for name in ("coef0", "theta"):
-            check_number(name, getattr(self, name))
-        for name in ("degree", "cache_size"):
-            check_number(name, getattr(self, name), least=0)
-        for name in ("rho", "zeta"):
-            check_number(name, getattr(self, name), above=0)
+        self._check_kernel()
+        check_number("cache_size", self.cache_size, least=0)
         check_storage("dtype", self.dtype)
-        if isinstance(self.kernel, Kernel):
-            self.kernel.check_parameters()
         if self.row_objects is not None and self._kernel_name in MEASURED:
             raise ValueError(
                 f"row_objects must be None with kernel={self.kernel!r}: the columns of X are the "
@@ -140,26 +104,6 @@ class BasePSVM(BaseEstimator):
         return make_solver(
             self.solver, tol=self.tol, max_iter=self.max_iter, max_time=self.max_time
         )
-
-    def _validate(self, X, y="no_validation", **options):
-        """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
-        if not self._takes_vectors:
-            return self._validate_objects(X, y, **options)
-        if self._kernel_name in MEASURED:
-            storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
-        else:
-            storage = {"accept_sparse": "csr", "dtype": np.float64}
-        return validate_data(self, X, y, **storage, **options)
-
-    def _validate_objects(self, X, y, reset=True, **options):
-        """Objects as their kernel wants them; the target as for vectors."""
-        X = self.kernel.check_objects(X)
-        if isinstance(y, str) and y == "no_validation":
-            return X
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
-        _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
-        return X, y
 
     @threads()
     def _fit(self, X, y, weights, solver):
@@ -219,7 +163,7 @@ class BasePSVM(BaseEstimator):
                 )
             return Description(as_matrix(X), weights > 0)
         kernel = self._make_kernel(X, weights)
-        prepared = _prepare(kernel, X)
+        prepared = kernel.prepare(X)
         if self._describes_itself:
             first = {d: j for j, d in reversed(list(enumerate(digests))) if weights[j] > 0}
             usable = np.zeros(X.shape[0], dtype=bool)
@@ -235,32 +179,11 @@ class BasePSVM(BaseEstimator):
             random_state=self.random_state,
         )
         usable = np.ones(Z.shape[0], dtype=bool)
-        return self._kernel_description(kernel, prepared, _prepare(kernel, Z), usable, Z)
+        return self._kernel_description(kernel, prepared, kernel.prepare(Z), usable, Z)
 
     def _kernel_description(self, kernel, X, Z, usable, objects):
-        matrix = KernelMatrix(_function(kernel), X, Z, self.cache_size, self.dtype)
+        matrix = KernelMatrix(kernel.evaluate, X, Z, self.cache_size, self.dtype)
         return Description(matrix, usable, objects, kernel)
-
-    def _make_kernel(self, X, weights):
-        if isinstance(self.kernel, Kernel):
-            return clone(self.kernel)  # that of the user may change its parameters
-        if callable(self.kernel):
-            return self.kernel
-        gamma = self.gamma
-        if gamma == "auto":
-            gamma = 1.0 / X.shape[1]
-        elif gamma == "scale":
-            variance = _weighted_variance(X, weights)
-            gamma = 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-        return make_kernel(
-            self.kernel,
-            gamma=gamma,
-            degree=self.degree,
-            coef0=self.coef0,
-            theta=self.theta,
-            rho=self.rho,
-            zeta=self.zeta,
-        )
 
     def _make_start(self, P):
         if not (self.warm_start and hasattr(self, "alpha_")):
@@ -324,31 +247,4 @@ class BasePSVM(BaseEstimator):
         if self._kernel_name in MEASURED:
             K = X[:, self.support_]
             return K.toarray() if sp.issparse(K) else K
-        return _function(self._kernel)(_prepare(self._kernel, X), self._prepared_support)
-
-
-def _prepare(kernel, X):
-    """Objects as the kernel's function reads them."""
-    return kernel.prepare(X) if isinstance(kernel, Kernel) else X
-
-
-def _function(kernel):
-    """The function that gives the values of prepared objects; a user's one is called in turn."""
-    if isinstance(kernel, Kernel):
-        return kernel.evaluate
-
-    def in_turn(X, Z):
-        with _TURN:
-            return kernel(X, Z)
-
-    return in_turn
-
-
-def _weighted_variance(X, weights):
-    """Variance of all entries of X with weighted rows."""
-    total = weights.sum() * X.shape[1]
-    if sp.issparse(X):
-        mean = weights @ X.sum(axis=1) / total
-        return float((weights @ X.multiply(X).sum(axis=1) / total - mean**2).item())
-    mean = weights @ X.sum(axis=1) / total
-    return float(weights @ np.square(X - mean).sum(axis=1) / total)
+        return self._kernel.evaluate(self._kernel.prepare(X), self._prepared_support)

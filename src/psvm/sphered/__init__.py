@@ -1,5 +1,6 @@
 """The Sphered Support Vector Machine (`004`): scale-invariant classification."""
 
-from ._estimator import SpheredSVC, SpheredSVCCV
+from ._cv import SpheredSVCCV
+from ._estimator import SpheredSVC
 
 __all__ = ["SpheredSVC", "SpheredSVCCV"]

@@ -77,27 +77,29 @@ class Gram:
 
     Parameters
     ----------
-    X : {array, sparse matrix}
-        Vectors, or the matrix itself if `kernel` is None.
-    kernel : callable or None
-    definite : bool
-        Whether the kernel is known to be positive semidefinite; else its matrix is checked.
+    X : objects or {array, sparse matrix}
+        What the kernel takes, or the matrix itself if `kernel` is None.
+    kernel : Kernel or None
+        If it is not known to be positive semidefinite, its matrix is checked.
     options : Options
+
+    Attributes
+    ----------
+    X : prepared objects
     """
 
-    def __init__(self, X, kernel, definite, options):
-        self.X, self.kernel, self.options = X, kernel, options
-        self.K = None
-        if kernel is None:
-            self.K = _symmetric(X)
-        if not definite:
+    def __init__(self, X, kernel, options):
+        self.kernel, self.options = kernel, options
+        self.X = None if kernel is None else kernel.prepare(X)
+        self.K = _symmetric(X) if kernel is None else None
+        if kernel is None or not kernel.positive_definite:
             centred = options.center and options.solver != "incremental"
             _check_definite(self.matrix().copy(), centred)
 
     def matrix(self):
         """The Gram matrix of all points, evaluated once."""
         if self.K is None:
-            lazy = KernelMatrix(self.kernel, self.X, self.X, cache_size=0)
+            lazy = KernelMatrix(self.kernel.evaluate, self.X, self.X, cache_size=0)
             self.K = _symmetric(lazy.columns(slice(None)))
         return self.K
 
@@ -145,15 +147,13 @@ class Gram:
             K = self.K if len(rows) == len(self.K) else self.K[np.ix_(rows, rows)]
             return as_matrix(K), np.diagonal(K).copy()
         X = self.X[rows]
-        # Small squares along the diagonal.
-        squares = (self.kernel(X[i : i + 64], X[i : i + 64]) for i in range(0, len(rows), 64))
-        diagonal = np.concatenate([np.diagonal(K_b) for K_b in squares])
-        return KernelMatrix(self.kernel, X, X, self.options.cache_size), diagonal
+        K = KernelMatrix(self.kernel.evaluate, X, X, self.options.cache_size)
+        return K, np.array(self.kernel.diagonal(X), dtype=np.float64)
 
 
 def _symmetric(K):
     """K as a symmetric array."""
-    K = K.toarray() if sp.issparse(K) else np.asarray(K, dtype=np.float64)
+    K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
     difference = np.abs(K - K.T).max()
     if difference > ASYMMETRIC * np.abs(K).max():
         raise ValueError(

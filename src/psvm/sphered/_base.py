@@ -1,0 +1,195 @@
+"""Parameters, fit and decision values of `SpheredSVC` and `SpheredSVCCV`."""
+
+import warnings
+from functools import partial
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from .._kernel_choice import KernelMixin
+from .._multiclass import OneVsOneMixin, fit_pairs
+from .._validation import check_choice, check_flag, check_number, check_positive_integer
+from ..matrix import BLOCK_BYTES, block_slices
+from ..solvers import Status
+from ._dual import Limits
+from ._training import Features, Gram, Options
+
+
+class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
+    """Everything but the choice of lam."""
+
+    _measured = ("precomputed",)
+
+    def __init__(
+        self,
+        *,
+        C=100.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        theta=1.0,
+        rho=1.0,
+        zeta=1.0,
+        center=True,
+        solver="auto",
+        decision_function_shape="ovr",
+        tol=1e-4,
+        max_iter=None,
+        max_time=None,
+        cache_size=1000,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.theta = theta
+        self.rho = rho
+        self.zeta = zeta
+        self.center = center
+        self.solver = solver
+        self.decision_function_shape = decision_function_shape
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.cache_size = cache_size
+
+    def _check_parameters(self):
+        """Check all parameters and return those of the problem and its solvers."""
+        check_number("C", self.C, above=0, infinite=True)
+        self._check_kernel()
+        check_number("cache_size", self.cache_size, least=0)
+        check_number("tol", self.tol, above=0)
+        check_choice("solver", self.solver, ("auto", "direct", "incremental"))
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        check_flag("center", self.center)
+        if self.max_iter is not None:
+            check_positive_integer("max_iter", self.max_iter)
+        if self.max_time is not None:
+            check_number("max_time", self.max_time, above=0)
+        limits = Limits(self.tol, self.max_iter, self.max_time)
+        return Options(self.C, bool(self.center), self.solver, limits, self.cache_size)
+
+    def _check_lam(self, name, lam):
+        check_number(name, lam, least=0)
+        if lam > 1:
+            raise ValueError(f"{name} must lie between 0 and 1, got {lam!r}.")
+        if lam == 0 and self.solver == "incremental":
+            raise ValueError(
+                f"{name} = 0 needs a pseudo-inverse, which the incremental solver cannot grow. Use "
+                f"solver='direct' or {name} > 0."
+            )
+
+    def _validate_classes(self, X, y):
+        """X, the classes, and the class of each row as a number."""
+        X, y = self._validate(X, y, ensure_min_samples=2)
+        check_classification_targets(y)
+        classes, code = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError("The number of classes has to be greater than one; got 1 class.")
+        return X, classes, code
+
+    def _make_training(self, X, options):
+        """The training points in the form that suits the kernel."""
+        name = self._kernel_name
+        if name == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"A precomputed Gram matrix must be a square matrix, got {X.shape[0]} x "
+                    f"{X.shape[1]}."
+                )
+            return Gram(X, None, options)
+        if name == "linear" and X.shape[1] < X.shape[0] and self.solver != "incremental":
+            return Features(X, options)
+        return Gram(X, self._make_kernel(X, np.ones(X.shape[0])), options)
+
+    def _fit(self, X, classes, code, training, lam):
+        """Fit all pairs of classes with one lam."""
+        pairs = []
+
+        def fit_binary(rows, y):
+            machine = training.solve(rows, y, lam)
+            pairs.append((rows, y))
+            return machine
+
+        machines = fit_pairs(fit_binary, code, len(classes))
+        self._keep(X, classes, training, lam, pairs, machines)
+        _warn_if_not_optimal(self.solutions_)
+        return self
+
+    def _keep(self, X, classes, training, lam, pairs, machines):
+        """Set all fitted attributes at once: a fit that fails or is stopped changes no model."""
+        owners = [
+            training.row_objects(rows)[m.objects]
+            for (rows, _), m in zip(pairs, machines, strict=True)
+        ]
+        objects = np.unique(np.concatenate(owners))
+        dual_coef = np.zeros((len(machines), len(objects)))
+        alpha = np.zeros((len(machines), X.shape[0]))
+        for k, (machine, owner, (rows, y)) in enumerate(zip(machines, owners, pairs, strict=True)):
+            dual_coef[k, np.searchsorted(objects, owner)] = machine.coef
+            alpha[k, rows] = y * machine.solution.v
+        self.lam_ = lam
+        self.classes_ = classes
+        self.solutions_ = tuple(machine.solution for machine in machines)
+        self.intercept_ = np.array([machine.intercept for machine in machines])
+        self.alpha_ = alpha
+        self.support_ = np.flatnonzero(alpha.any(axis=0))
+        self.capacity_ = np.array([machine.capacity for machine in machines])
+        self.capacity_bound_ = np.array([machine.capacity_bound for machine in machines])
+        self.margin_ = np.array([1.0 / m.norm if m.norm > 0 else np.inf for m in machines])
+        self.kkt_violation_ = max(s.kkt_violation for s in self.solutions_)
+        self.dual_gap_ = max(s.gap for s in self.solutions_)
+        self.n_iter_ = sum(s.n_iter for s in self.solutions_)
+        self.dual_coef_ = dual_coef
+        self.basis_ = objects
+        self._rows = _row_maker(training, objects)
+
+    def _pair_decisions(self, X):
+        """``f(x)`` of all pairs, positive for the second class."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        decisions = np.empty((X.shape[0], len(self.intercept_)))
+        for rows in block_slices(len(decisions), 8 * len(self.basis_), size=BLOCK_BYTES // 16):
+            decisions[rows] = self._rows(X[rows]) @ self.dual_coef_.T + self.intercept_
+        return decisions
+
+
+def _row_maker(training, objects):
+    """What turns new objects into the rows that a machine multiplies with its coefficients."""
+    if isinstance(training, Features):
+        return partial(_shift, origin=training.origin)
+    if training.kernel is None:
+        return partial(_take, objects=objects)
+    return partial(_evaluate, kernel=training.kernel, Z=training.X[objects])
+
+
+def _shift(X, origin):
+    return (X.toarray() if hasattr(X, "toarray") else X) - origin
+
+
+def _take(X, objects):
+    rows = X[:, objects]
+    return rows.toarray() if hasattr(rows, "toarray") else rows
+
+
+def _evaluate(X, kernel, Z):
+    return kernel.evaluate(kernel.prepare(X), Z)
+
+
+def _warn_if_not_optimal(solutions):
+    for s in solutions:
+        if s.status is not Status.OPTIMAL:
+            warnings.warn(
+                f"The solver stopped ({s.status.value}) after {s.n_iter} steps with a KKT "
+                f"violation of {s.kkt_violation:.3g} and a duality gap of {s.gap:.3g} at an "
+                f"objective of {s.objective:.6g}. Increase max_iter, max_time or tol; with C=inf "
+                "the classes may not be separable: use a finite C.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+            return

@@ -1,0 +1,149 @@
+"""`SpheredSVCCV`: lam chosen by cross-validation."""
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from .._multiclass import class_scores, fit_pairs
+from .._validation import check_vector
+from ._base import BaseSphered
+from ._docstrings import document
+
+
+@document
+class SpheredSVCCV(BaseSphered):
+    """Sphered Support Vector Machine with lam chosen by cross-validation.
+
+    In each fold one eigenvalue decomposition serves all values of lam, and each solution is the
+    start of the next. The kernel matrix is evaluated once.
+
+    Parameters
+    ----------
+    lams : array-like, default=None
+        The values to choose from; None means 0.05, 0.1, ..., 0.95.
+    cv : int, cross-validation generator or iterable, default=None
+        The folds as in scikit-learn; None means five stratified folds.
+    {parameters}
+
+    Attributes
+    ----------
+    lams_ : ndarray of shape (n_lams,)
+        The values, increasing.
+    scores_ : ndarray of shape (n_lams, n_folds)
+        Accuracy on the held-out rows.
+    best_score_ : float
+        Mean accuracy of `lam_`, the best value, and the largest among equals.
+    {attributes}
+
+    See Also
+    --------
+    SpheredSVC : The same for a given lam.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from psvm import SpheredSVCCV
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> model = SpheredSVCCV(lams=[0.1, 0.5, 0.9]).fit(X, y)
+    >>> bool(model.lam_ in model.lams_ and model.best_score_ > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        lams=None,
+        *,
+        cv=None,
+        C=100.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        theta=1.0,
+        rho=1.0,
+        zeta=1.0,
+        center=True,
+        solver="auto",
+        decision_function_shape="ovr",
+        tol=1e-4,
+        max_iter=None,
+        max_time=None,
+        cache_size=1000,
+    ):
+        super().__init__(
+            C=C,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            theta=theta,
+            rho=rho,
+            zeta=zeta,
+            center=center,
+            solver=solver,
+            decision_function_shape=decision_function_shape,
+            tol=tol,
+            max_iter=max_iter,
+            max_time=max_time,
+            cache_size=cache_size,
+        )
+        self.lams = lams
+        self.cv = cv
+
+    def fit(self, X, y):
+        """Choose lam and fit the model to all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Vectors, or the Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Labels of two or more classes.
+
+        Returns
+        -------
+        self : SpheredSVCCV
+        """
+        options = self._check_parameters()
+        lams = self._check_lams()
+        X, classes, code = self._validate_classes(X, y)
+        training = self._make_training(X, options)
+        folds = check_cv(self.cv, code, classifier=True).split(X, code)
+        scores = np.array([_fold_scores(training, code, len(classes), lams, *f) for f in folds]).T
+        means = scores.mean(axis=1)
+        # Sums of the same rates in another order differ by rounding.
+        best = int(np.flatnonzero(means >= means.max() - 1e-12)[-1])
+        self._fit(X, classes, code, training, float(lams[best]))
+        self.lams_, self.scores_, self.best_score_ = lams, scores, float(means[best])
+        return self
+
+    def _check_lams(self):
+        if self.lams is None:
+            return np.arange(1, 20) / 20
+        lams = np.unique(check_vector("lams", self.lams))
+        for lam in lams:
+            self._check_lam("lams", float(lam))
+        return lams
+
+
+def _fold_scores(training, code, n_classes, lams, train, test):
+    """Accuracy on the test rows for each lam."""
+    if len(np.unique(code[train])) < n_classes:
+        raise ValueError(
+            "A class has no training rows in one of the folds. Use fewer folds or stratified ones."
+        )
+    decisions = []
+
+    def fit_binary(rows, y):
+        rows = train[rows]
+        objects = training.row_objects(rows)
+        machines = training.path(rows, y, lams)
+        K = training.rows[np.ix_(test, objects)]
+        decisions.append([K[:, m.objects] @ m.coef + m.intercept for m in machines])
+
+    fit_pairs(fit_binary, code[train], n_classes)
+    by_lam = np.moveaxis(np.array(decisions), 0, -1)  # lam, test row, pair
+    if n_classes == 2:
+        found = (by_lam[:, :, 0] > 0).astype(np.intp)
+    else:
+        found = np.array([class_scores(f, n_classes).argmax(axis=1) for f in by_lam])
+    return (found == code[test]).mean(axis=1)
