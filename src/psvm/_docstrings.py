@@ -48,9 +48,11 @@ with fit, default=None
     cache_size : float, default=1000
         Memory for kernel values in MB; what does not fit is evaluated again in each pass.
     dtype : {float64, float32}, default=float64
-        What kernel values are rounded to for training. With float32 twice as many fit into the
-        cache and a pass over them takes about half of the time; sums are in double precision all
-        the same, and the certificate is that of the rounded matrix.
+        Precision of kernel values. With float32 vectors are rounded, kernels are evaluated in
+        single precision, twice as many values fit into the cache, and training and prediction
+        take about half of the time. Sums over kernel values are in double precision all the same,
+        and the certificate is that of the rounded matrix. Scale the features first: rounding
+        counts where their mean exceeds their spread by far.
     warm_start : bool, default=False
         Start from the previous solution, which must have the same number of variables.
     verbose : bool, default=False

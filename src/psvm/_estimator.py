@@ -10,12 +10,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._epsilon import choose_epsilon, row_digests
-from ._kernel_choice import MEASURED, KernelMixin
+from ._kernel_choice import MEASURED, VECTORIAL, KernelMixin
 from ._row_objects import check_row_objects, find_row_objects
 from ._solve import make_solver, warn_if_not_optimal
 from ._threads import map_blocks, threads
 from ._validation import check_choice, check_number, check_storage
-from .matrix import BLOCK_BYTES, DataMatrix, KernelMatrix, Standardized, as_matrix, block_slices
+from .kernels import Kernel
+from .matrix import (
+    BLOCK_BYTES,
+    DataMatrix,
+    KernelMatrix,
+    Standardized,
+    as_matrix,
+    block_slices,
+    times,
+)
 from .problem import Problem
 
 
@@ -163,7 +172,7 @@ class BasePSVM(KernelMixin, BaseEstimator):
                 )
             return Description(as_matrix(X), weights > 0)
         kernel = self._make_kernel(X, weights)
-        prepared = kernel.prepare(X)
+        prepared = kernel.prepare(self._rounded(X))
         if self._describes_itself:
             first = {d: j for j, d in reversed(list(enumerate(digests))) if weights[j] > 0}
             usable = np.zeros(X.shape[0], dtype=bool)
@@ -179,11 +188,17 @@ class BasePSVM(KernelMixin, BaseEstimator):
             random_state=self.random_state,
         )
         usable = np.ones(Z.shape[0], dtype=bool)
-        return self._kernel_description(kernel, prepared, kernel.prepare(Z), usable, Z)
+        described = kernel.prepare(self._rounded(Z))
+        return self._kernel_description(kernel, prepared, described, usable, Z)
 
     def _kernel_description(self, kernel, X, Z, usable, objects):
         matrix = KernelMatrix(kernel.evaluate, X, Z, self.cache_size, self.dtype)
         return Description(matrix, usable, objects, kernel)
+
+    def _rounded(self, X):
+        """Vectors in the precision of the kernel values; as they are for a user's function."""
+        ours = self._kernel_name in VECTORIAL or isinstance(self.kernel, Kernel)
+        return X.astype(self.dtype, copy=False) if ours and self._takes_vectors else X
 
     def _make_start(self, P):
         if not (self.warm_start and hasattr(self, "alpha_")):
@@ -235,10 +250,13 @@ class BasePSVM(KernelMixin, BaseEstimator):
         )
 
         def values(rows):
-            return (self._support_columns(X[rows]) - means) @ coef + self.intercept_
+            K_b = self._support_columns(X[rows])
+            if K_b.dtype == np.float32:
+                return times(np.ascontiguousarray(K_b), coef) - means @ coef + self.intercept_
+            return (K_b - means) @ coef + self.intercept_
 
         # Blocks of rows whose kernel values stay in the cache.
-        blocks = block_slices(X.shape[0], 8 * max(len(support), 1), size=BLOCK_BYTES // 16)
+        blocks = block_slices(X.shape[0], 8 * max(len(support), 1), size=BLOCK_BYTES // 4)
         with threads():
             return np.concatenate(map_blocks(values, blocks))
 
@@ -247,4 +265,4 @@ class BasePSVM(KernelMixin, BaseEstimator):
         if self._kernel_name in MEASURED:
             K = X[:, self.support_]
             return K.toarray() if sp.issparse(K) else K
-        return self._kernel.evaluate(self._kernel.prepare(X), self._prepared_support)
+        return self._kernel.evaluate(self._kernel.prepare(self._rounded(X)), self._prepared_support)

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices
+from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times
 from ._block import ColumnBlock
 from ._dense import DenseMatrix
 from ._kernel import KernelMatrix
@@ -21,6 +21,7 @@ __all__ = [
     "Standardized",
     "as_matrix",
     "block_slices",
+    "times",
 ]
 
 

@@ -37,7 +37,8 @@ class KernelMatrix(DataMatrix):
         Memory for evaluated blocks in MB.
     dtype : {float64, float32}
         What the values are rounded to. With float32 twice as many fit into the cache, and a
-        pass takes about half of the time; they are still summed in double precision.
+        pass takes about half of the time; they are still summed in double precision. Where X and
+        Z are floats as well, the kernel itself is evaluated in single precision.
     """
 
     def __init__(self, kernel, X, Z, cache_size=1000, dtype=np.float64):
@@ -106,10 +107,10 @@ class KernelMatrix(DataMatrix):
         return K_b
 
     def _evaluate(self, index):
-        """Columns of K, in pieces of rows if they are to be rounded."""
+        """Columns of K, in pieces of rows if doubles are to be rounded."""
         Z_b = self.Z[index]
-        if self.dtype == np.float64:
-            return self._values(self.X, Z_b)
+        if self.dtype == np.float64 or getattr(self.X, "dtype", np.float64) == np.float32:
+            return self._values(self.X, Z_b).astype(self.dtype, copy=False)
         K_b = np.empty((self.shape[0], Z_b.shape[0]), dtype=self.dtype)
         for rows in block_slices(self.shape[0], 8 * Z_b.shape[0], size=BLOCK_BYTES // 8):
             K_b[rows] = self._values(self.X[rows], Z_b)
@@ -124,8 +125,7 @@ class KernelMatrix(DataMatrix):
                 f"{expected[1]} descriptive objects; kernel(X, Z) must return one of shape "
                 f"{expected}."
             )
-        K_b = K_b.astype(np.float64, copy=False)
-        if not np.isfinite(K_b).all():
+        if K_b.size and not (np.isfinite(K_b.min()) and np.isfinite(K_b.max())):
             raise ValueError(
                 "The kernel returned NaN or infinity. Scale the data or change the kernel's "
                 "parameters."
