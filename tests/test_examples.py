@@ -38,3 +38,19 @@ def test_sphered(tmp_path):
     angles = [float(a) for a in re.findall(r"(-?[\d.]+)°", printed)]
     assert abs(angles[0] - angles[1]) > 5 and angles[2] == angles[3]
     assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_evaluation(tmp_path):
+    printed = run("plot_evaluation.py", tmp_path / "a.png")
+    lines = printed.splitlines()
+    assert [line.split("  ")[0] for line in lines[:4]] == [
+        "model",
+        "P-SVM (reference)",
+        "SVM",
+        "kernel Fisher",
+    ]
+    for whole, part in re.findall(
+        r"error ([\d.]+), without the least sure fifth ([\d.]+)", printed
+    ):
+        assert float(part) < float(whole) / 2
+    assert (tmp_path / "a.png").stat().st_size > 5000

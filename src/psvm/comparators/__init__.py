@@ -1,0 +1,6 @@
+"""Predictors to compare with that scikit-learn does not have."""
+
+from ._fisher import KernelFisherDiscriminant
+from ._least_squares import LeastSquaresSVC, LeastSquaresSVR
+
+__all__ = ["KernelFisherDiscriminant", "LeastSquaresSVC", "LeastSquaresSVR"]

@@ -1,0 +1,110 @@
+"""What the comparators share: a kernel, its Gram matrix, and values of linear functions of it."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._kernel_choice import KernelMixin
+from .._solve import check_weights
+from ..matrix import BLOCK_BYTES, block_slices
+
+ASYMMETRIC = 1e-8
+"""Difference of two entries, relative to the largest, that is not rounding."""
+
+PARAMETERS = """kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed"}, \
+Kernel or callable, default="rbf"
+        The kernel of vectors, an object of `psvm.kernels`, a callable ``kernel(X, Z)``, or
+        "precomputed". Its matrix must be positive semidefinite.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of "rbf", "laplacian" and "poly". "scale" is ``1 / (n_features * X.var())``,
+        "auto" is ``1 / n_features``.
+    degree : float, default=3
+        Degree of "poly".
+    coef0 : float, default=0.0
+        Constant of "poly".
+    theta : float, default=1.0
+        Frequency of "sine".
+    rho, zeta : float, default=1.0
+        Offset and exponent of "plummer"."""
+
+ATTRIBUTES = """dual_coef_ : ndarray of shape (n_functions, n_support_)
+        Coefficients of the training objects.
+    intercept_ : ndarray of shape (n_functions,)
+        The constants that belong to them.
+    support_ : ndarray of shape (n_support_,)
+        Indices of the training objects with a coefficient other than zero.
+    n_support_ : int
+        Their number.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, if it has only string names."""
+
+
+def document(cls):
+    """Fill the shared parts into the docstring of a class."""
+    text = cls.__doc__.replace("{kernel}", PARAMETERS)
+    cls.__doc__ = text.replace("{attributes}", ATTRIBUTES)
+    return cls
+
+
+class KernelModel(KernelMixin, BaseEstimator):
+    """An estimator with values ``f(x) = sum_i beta_i k(x, x_i) + b``, for one or more beta."""
+
+    _measured = ("precomputed",)
+
+    def _fit_gram(self, X, sample_weight):
+        """The kernel, its matrix of the training objects, and their weights."""
+        weights = check_weights(sample_weight, X.shape[0])
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        if self._kernel_name == "precomputed":
+            if X.shape[0] != X.shape[1]:
+                raise ValueError(
+                    f"A precomputed Gram matrix must be a square matrix, got {X.shape[0]} x "
+                    f"{X.shape[1]}."
+                )
+            kernel, K = None, X.toarray() if sp.issparse(X) else X
+        else:
+            kernel = self._make_kernel(X, weights)
+            prepared = kernel.prepare(X)
+            K = kernel.evaluate(prepared, prepared)
+        K = np.asarray(K, dtype=np.float64)
+        if np.abs(K - K.T).max() > ASYMMETRIC * np.abs(K).max():
+            raise ValueError(
+                "The Gram matrix must be symmetric; psvm.PSVC and PSVR take matrices that are not."
+            )
+        return kernel, K, weights
+
+    def _keep_functions(self, X, kernel, coef, intercept):
+        """Keep the functions with the rows of `coef`, one for each training object."""
+        support = np.flatnonzero(coef.any(axis=0))
+        self.dual_coef_ = coef[:, support]
+        self.intercept_ = intercept
+        self.support_ = support
+        self.n_support_ = len(support)
+        self._kernel = kernel
+        self._prepared = None if kernel is None else kernel.prepare(X[support])
+
+    def _values(self, X):
+        """``f(x)`` of all functions, as an array of shape (n, n_functions)."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        values = np.empty((X.shape[0], len(self.intercept_)))
+        for rows in block_slices(len(values), 8 * self.n_support_, size=BLOCK_BYTES // 16):
+            values[rows] = self._kernel_rows(X[rows]) @ self.dual_coef_.T + self.intercept_
+        return values
+
+    def _kernel_rows(self, X):
+        if self._kernel is None:
+            K = X[:, self.support_]
+            return K.toarray() if sp.issparse(K) else K
+        return self._kernel.evaluate(self._kernel.prepare(X), self._prepared)
+
+
+def indefinite(model):
+    """The error of a Gram matrix whose system is not positive definite."""
+    return ValueError(
+        f"The Gram matrix of {type(model).__name__} is not positive semidefinite. Use another "
+        "kernel or more regularisation; psvm.PSVC and PSVR take indefinite matrices as they are."
+    )

@@ -1,0 +1,270 @@
+"""Least-squares support vector machines (`002` section 3.11)."""
+
+import warnings
+
+import numpy as np
+import scipy.linalg as sl
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from .._multiclass import OneVsOneMixin, fit_pairs
+from .._validation import check_choice, check_number
+from ..solvers import Status
+from ..sphered._dual import DenseMatrix, Limits, minimise
+from ._kernel_model import KernelModel, document, indefinite
+
+TOLERANCE = 1e-8
+"""Largest KKT violation of the squared hinge loss, in the units of the margin."""
+
+
+def _squared(K, y, ridge, model):
+    """Minimise ``1/2 ||w||^2 + sum_i (y_i - f(x_i))^2 / (2 ridge_i)``: beta and b.
+
+    The system ``[[K + diag(ridge), 1], [1', 0]] [beta; b] = [y; 0]`` by one Cholesky factor.
+    """
+    system = K.copy()
+    system.flat[:: len(K) + 1] += ridge
+    try:
+        factor = sl.cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    except sl.LinAlgError:
+        raise indefinite(model) from None
+    ones, targets = sl.cho_solve(factor, np.column_stack([np.ones(len(y)), y])).T
+    b = targets.sum() / ones.sum()
+    return targets - b * ones, b
+
+
+def _squared_hinge(K, y, ridge, model):
+    """Minimise ``1/2 ||w||^2 + sum_i max(0, 1 - y_i f(x_i))^2 / (2 ridge_i)`` (eqs. 3.128, 3.131).
+
+    Its dual is that of a hard margin on ``K + diag(ridge)``.
+    """
+    system = K.copy()
+    system.flat[:: len(K) + 1] += ridge
+    try:
+        sl.cholesky(system, check_finite=False)
+    except sl.LinAlgError:
+        raise indefinite(model) from None
+    solution = minimise(DenseMatrix(system), y, np.inf, Limits(TOLERANCE))
+    if solution.status is not Status.OPTIMAL:
+        warnings.warn(
+            f"The solver stopped ({solution.status.value}) with a KKT violation of "
+            f"{solution.kkt_violation:.3g}. Scale the features or decrease C.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
+    return solution.v, solution.b
+
+
+@document
+class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
+    """Least-squares support vector machine for classification.
+
+    It minimises ``1/2 ||w||^2 + C sum_i xi_i^2`` with ``xi_i = 1 - y_i (<w, x_i> + b)``: errors
+    are squared on both sides of the margin, so that a linear system gives the answer and every
+    training object is a support object. With ``loss="squared_hinge"`` only objects inside of the
+    margin pay, ``y_i (<w, x_i> + b) >= 1 - xi_i``, and the solution is sparse. More than two
+    classes: one against one.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the squared errors.
+    loss : {"squared", "squared_hinge"}, default="squared"
+        Whether objects beyond the margin count.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        Form of the decision values of more than two classes.
+    {kernel}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    {attributes}
+
+    References
+    ----------
+    J. A. K. Suykens, J. Vandewalle: Least squares support vector machine classifiers. Neural
+    Processing Letters 9 (1999).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from psvm.comparators import LeastSquaresSVC
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = LeastSquaresSVC(C=10).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95), model.n_support_
+    (True, 200)
+    >>> LeastSquaresSVC(C=10, loss="squared_hinge").fit(X, y).n_support_ < 100
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        loss="squared",
+        class_weight=None,
+        decision_function_shape="ovr",
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        theta=1.0,
+        rho=1.0,
+        zeta=1.0,
+    ):
+        self.C = C
+        self.loss = loss
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.theta = theta
+        self.rho = rho
+        self.zeta = zeta
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Vectors, or the Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the squared errors; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self : LeastSquaresSVC
+        """
+        check_number("C", self.C, above=0)
+        check_choice("loss", self.loss, ("squared", "squared_hinge"))
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        self._check_kernel()
+        X, y = self._validate(X, y, ensure_min_samples=2)
+        check_classification_targets(y)
+        kernel, K, weights = self._fit_gram(X, sample_weight)
+        classes, code = np.unique(y, return_inverse=True)
+        if len(np.unique(code[weights > 0])) < max(len(classes), 2):
+            raise ValueError(
+                "The number of classes has to be greater than one, and each must have a row with "
+                f"positive weight; got {len(np.unique(code[weights > 0]))} class(es) of "
+                f"{len(classes)}."
+            )
+        weights = weights * compute_sample_weight(self.class_weight, y)
+        solve = _squared if self.loss == "squared" else _squared_hinge
+
+        def fit_pair(rows, target):
+            used = weights[rows] > 0
+            rows, target = rows[used], target[used]
+            ridge = 1 / (2 * self.C * weights[rows])
+            coef = np.zeros(len(weights))
+            coef[rows], b = solve(K[np.ix_(rows, rows)], target, ridge, self)
+            return coef, b
+
+        coef, intercept = zip(*fit_pairs(fit_pair, code, len(classes)), strict=True)
+        self._keep_functions(X, kernel, np.array(coef), np.array(intercept))
+        self.classes_ = classes
+        return self
+
+    def _pair_decisions(self, X):
+        return self._values(X)
+
+
+@document
+class LeastSquaresSVR(RegressorMixin, KernelModel):
+    """Least-squares support vector machine for regression.
+
+    It minimises ``1/2 ||w||^2 + C sum_i xi_i^2`` with ``xi_i = y_i - <w, x_i> - b``, which is
+    kernel ridge regression with a constant that is not penalised.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Weight of the squared errors.
+    {kernel}
+
+    Attributes
+    ----------
+    {attributes}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm.comparators import LeastSquaresSVR
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(200, 1))
+    >>> y = 5 + np.sinc(X[:, 0]) + 0.05 * rng.normal(size=200)
+    >>> bool(LeastSquaresSVR(C=10).fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        C=1.0,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        theta=1.0,
+        rho=1.0,
+        zeta=1.0,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.theta = theta
+        self.rho = rho
+        self.zeta = zeta
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Vectors, or the Gram matrix with ``kernel="precomputed"``.
+        y : array-like of shape (n_samples,)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the squared errors; a weight of 2 is the same as the row twice.
+
+        Returns
+        -------
+        self : LeastSquaresSVR
+        """
+        check_number("C", self.C, above=0)
+        self._check_kernel()
+        X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
+        kernel, K, weights = self._fit_gram(X, sample_weight)
+        rows = np.flatnonzero(weights > 0)
+        coef = np.zeros((1, len(weights)))
+        ridge = 1 / (2 * self.C * weights[rows])
+        coef[0, rows], b = _squared(K[np.ix_(rows, rows)], y[rows].astype(np.float64), ridge, self)
+        self._keep_functions(X, kernel, coef, np.array([b]))
+        return self
+
+    def predict(self, X):
+        """Predicted numbers.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New objects, in the form of the training objects.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._values(X)[:, 0]

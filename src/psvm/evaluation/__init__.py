@@ -1,0 +1,49 @@
+"""Comparing models honestly: tests, ROC bands, abstention."""
+
+from ._compare import Comparison, compare
+from ._permutation import PermutationSignificance, permutation_test
+from ._reject import RejectOption, confidence, has_information, reject_scores
+from ._reject_curve import ErrorRejectCurve, ErrorRejectDisplay, error_reject_curve
+from ._roc import AreaEstimate, RocBand, delong_test, roc_area, roc_band, roc_band_of_folds
+from ._significance import (
+    Significance,
+    SplitSignificance,
+    corrected_t_test,
+    five_by_two_f_test,
+    five_by_two_t_test,
+    mcnemar_test,
+    paired_t_test,
+    proportion_test,
+    split_proportion_test,
+    wilcoxon_test,
+)
+
+__all__ = [
+    "AreaEstimate",
+    "Comparison",
+    "ErrorRejectCurve",
+    "ErrorRejectDisplay",
+    "PermutationSignificance",
+    "RejectOption",
+    "RocBand",
+    "Significance",
+    "SplitSignificance",
+    "compare",
+    "confidence",
+    "corrected_t_test",
+    "delong_test",
+    "error_reject_curve",
+    "five_by_two_f_test",
+    "five_by_two_t_test",
+    "has_information",
+    "mcnemar_test",
+    "paired_t_test",
+    "permutation_test",
+    "proportion_test",
+    "reject_scores",
+    "roc_area",
+    "roc_band",
+    "roc_band_of_folds",
+    "split_proportion_test",
+    "wilcoxon_test",
+]

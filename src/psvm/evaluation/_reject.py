@@ -1,0 +1,342 @@
+"""A classifier that may say "I do not know"."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_choice, check_number
+
+RULES = ("no_information", "threshold")
+METHODS = ("auto", "decision_function", "predict_proba")
+
+
+def has_information(estimator, X):
+    """Which objects have an entry other than zero in any support column of a fitted model.
+
+    With ``kernel="dyadic"`` (or "precomputed") the decision value of all other objects is the same
+    constant: nothing is known about them that the model could use.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        `psvm.PSVC` or `psvm.PSVR` on a measured matrix, or a linear model with `coef_`; also at the
+        end of a pipeline, where the entries are those after its other steps, or found by a search.
+    X : {array-like, sparse matrix} of shape (n_objects, n_columns)
+        Objects as for `predict`.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_objects,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVC
+    >>> from psvm.evaluation import has_information
+    >>> K = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 0]])
+    >>> model = PSVC(kernel="dyadic", epsilon=0.5).fit(K, [1, 1, 1, 0, 0, 0])
+    >>> model.support_
+    array([0, 1])
+    >>> has_information(model, np.array([[0, 1, 0], [0, 0, 1]]))
+    array([ True, False])
+    """
+    check_is_fitted(estimator)
+    if hasattr(estimator, "best_estimator_"):
+        return has_information(estimator.best_estimator_, X)
+    if isinstance(estimator, Pipeline):
+        return has_information(estimator[-1], estimator[:-1].transform(X))
+    columns = _support_columns(estimator)
+    entries = (X.tocsc() if sp.issparse(X) else np.asarray(X))[:, columns]
+    return np.asarray((entries != 0).sum(axis=1)).ravel() > 0
+
+
+def _support_columns(model):
+    """Indices of the columns that a model uses."""
+    kernel = getattr(model, "kernel", None)
+    if isinstance(kernel, str) and kernel in ("dyadic", "precomputed"):
+        if hasattr(model, "support_"):
+            return model.support_
+    elif hasattr(model, "coef_"):
+        return np.flatnonzero(np.any(np.atleast_2d(model.coef_) != 0, axis=0))
+    raise ValueError(
+        f"{model!r} does not use single columns of X: whether an object has an entry in a support "
+        "column is a question for kernel='dyadic' or 'precomputed' or for linear models."
+    )
+
+
+def confidence(estimator, X, *, response_method="auto"):
+    """How sure a classifier is of its prediction.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X : objects
+    response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
+        "predict_proba": the largest probability. "decision_function": ``|f(x)|`` of two classes,
+        the difference of the two largest values of more. "auto": the first of the two that the
+        classifier has.
+
+    Returns
+    -------
+    ndarray of shape (n_objects,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from psvm.evaluation import confidence
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1]
+    >>> confidence(LogisticRegression().fit(X, y), [[0.0], [9.0]]).round(2)
+    array([0.5, 1. ])
+    """
+    check_choice("response_method", response_method, METHODS)
+    if response_method == "auto":
+        has_proba = hasattr(estimator, "predict_proba")
+        response_method = "predict_proba" if has_proba else "decision_function"
+    values = getattr(estimator, response_method)(X)
+    if response_method == "predict_proba":
+        return values.max(axis=1)
+    if values.ndim == 1:
+        return np.abs(values)
+    second, first = np.sort(values, axis=1)[:, -2:].T
+    return first - second
+
+
+def _has(method):
+    return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
+
+
+class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that marks objects which it does not classify.
+
+    Parameters
+    ----------
+    estimator : classifier
+        What is fitted and decides about the others.
+    rule : {"no_information", "threshold"}, default="no_information"
+        "no_information": reject objects without an entry other than zero in any support column, see
+        `has_information`; for ``kernel="dyadic"`` and linear models. "threshold": reject objects
+        whose `confidence` is below `threshold`.
+    threshold : float, default=None
+        The least confidence, in the units of `response_method`; necessary for this rule.
+    response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
+        What the confidence is measured by.
+    reject_label : label, default="auto"
+        What `predict` says of a rejected object; it must not be one of the classes. "auto" is
+        "rejected" if the classes are strings, else a number below all of them: -1, or
+        ``min(classes) - 1`` if there are negative ones (-2 for the classes -1 and +1).
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted one.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, without the mark of the rejected objects.
+    reject_label_ : label
+        The mark of rejected objects.
+    n_features_in_, feature_names_in_
+        Those of the fitted classifier.
+
+    See Also
+    --------
+    reject_scores : Share of classified objects and the error among them.
+    error_reject_curve : The error for all thresholds.
+
+    Notes
+    -----
+    `score` is the accuracy over all objects, where a rejected one counts as an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVC
+    >>> from psvm.evaluation import RejectOption, reject_scores
+    >>> K = np.array([[1, 0, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 1], [0, 0, 0]])
+    >>> model = RejectOption(PSVC(kernel="dyadic", epsilon=0.5)).fit(K, [1, 1, 1, 0, 0, 0])
+    >>> K_new = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    >>> model.predict(K_new)
+    array([ 1,  0, -1])
+    >>> {k: round(float(v), 2) for k, v in reject_scores(model, K_new, [1, 0, 1]).items()}
+    {'share_classified': 0.67, 'error': 0.0, 'neg_error': -0.0}
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        rule="no_information",
+        threshold=None,
+        response_method="auto",
+        reject_label="auto",
+    ):
+        self.estimator = estimator
+        self.rule = rule
+        self.threshold = threshold
+        self.response_method = response_method
+        self.reject_label = reject_label
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X, y : data
+            As the classifier takes it.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Passed on if it is given.
+
+        Returns
+        -------
+        self : RejectOption
+        """
+        check_choice("rule", self.rule, RULES)
+        check_choice("response_method", self.response_method, METHODS)
+        if self.rule == "threshold":
+            check_number("threshold", self.threshold, least=0)
+        elif self.threshold is not None:
+            raise ValueError(
+                f"threshold={self.threshold!r} has no meaning with rule={self.rule!r}. Use "
+                "rule='threshold'."
+            )
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model = clone(self.estimator).fit(X, y, **weights)
+        if self.rule == "no_information":
+            _check_columns(model)
+        reject_label = self._choose_label(model.classes_)
+        self.estimator_ = model
+        self.classes_ = model.classes_
+        self.reject_label_ = reject_label
+        return self
+
+    def _choose_label(self, classes):
+        if not (isinstance(self.reject_label, str) and self.reject_label == "auto"):
+            label = self.reject_label
+        elif classes.dtype.kind in "biuf":
+            label = min(-1, int(np.floor(classes.min())) - 1)
+        else:
+            label = "rejected"
+        if any(label == c for c in classes):
+            raise ValueError(f"reject_label must not be one of the classes, got {label!r}.")
+        return label
+
+    @property
+    def n_features_in_(self):
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self):
+        return self.estimator_.feature_names_in_
+
+    def rejects(self, X):
+        """Which objects are rejected.
+
+        Parameters
+        ----------
+        X : objects
+            As the classifier takes them.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_objects,)
+        """
+        check_is_fitted(self)
+        if self.rule == "threshold":
+            sure = confidence(self.estimator_, X, response_method=self.response_method)
+            return sure < self.threshold
+        return ~has_information(self.estimator_, X)
+
+    def predict(self, X):
+        """Class labels, or `reject_label_` for rejected objects.
+
+        Parameters
+        ----------
+        X : objects
+            As the classifier takes them.
+
+        Returns
+        -------
+        ndarray of shape (n_objects,)
+        """
+        check_is_fitted(self)
+        prediction = self.estimator_.predict(X)
+        place = np.searchsorted(self.classes_, prediction)
+        place[self.rejects(X)] = len(self.classes_)
+        return _labels(self.classes_, self.reject_label_)[place]
+
+    @_has("decision_function")
+    def decision_function(self, X):
+        """Decision values of the classifier, also for rejected objects."""
+        check_is_fitted(self)
+        return self.estimator_.decision_function(X)
+
+    @_has("predict_proba")
+    def predict_proba(self, X):
+        """Probabilities of the classifier, also for rejected objects."""
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+
+def _check_columns(model):
+    """Raise an error now if the rule cannot be applied later."""
+    if hasattr(model, "best_estimator_"):
+        model = model.best_estimator_
+    _support_columns(model[-1] if isinstance(model, Pipeline) else model)
+
+
+def _labels(classes, reject_label):
+    """Classes and mark in one array, whose type can hold both."""
+    mark = np.asarray(reject_label)
+    if classes.dtype.kind == mark.dtype.kind == "U" or {classes.dtype.kind, mark.dtype.kind} <= set(
+        "biuf"
+    ):
+        return np.append(classes, mark)
+    return np.append(classes.astype(object), np.array([reject_label], dtype=object))
+
+
+def reject_scores(estimator, X, y):
+    """Scorer of a classifier with a reject option: share of classified objects and their error.
+
+    It can be the ``scoring`` of `cross_validate` and, with ``refit``, of `GridSearchCV`. For a
+    classifier without `reject_label_` all objects are classified.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    X, y : objects and their labels
+
+    Returns
+    -------
+    dict
+        "share_classified"; "error", the share of errors among the classified objects (NaN if
+        there are none); "neg_error", its negative for a search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_validate
+    >>> from psvm.evaluation import RejectOption, reject_scores
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = RejectOption(LogisticRegression(max_iter=1000), rule="threshold", threshold=0.9)
+    >>> scores = cross_validate(model, X, y, scoring=reject_scores)
+    >>> bool(scores["test_share_classified"].mean() < 0.9 and scores["test_error"].mean() < 0.01)
+    True
+    """
+    prediction = np.asarray(estimator.predict(X))
+    classified = np.ones(len(prediction), dtype=bool)
+    if hasattr(estimator, "reject_label_"):
+        classified = prediction != estimator.reject_label_
+    wrong = prediction[classified] != np.asarray(y)[classified]
+    error = float(wrong.mean()) if classified.any() else np.nan
+    return {"share_classified": float(classified.mean()), "error": error, "neg_error": -error}
