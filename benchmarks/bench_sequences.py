@@ -157,7 +157,7 @@ def errors():
             if kernel.positive_definite and name in REPAIRS[1:]:
                 row.append("same")
                 continue
-            results = (tuned(METHODS[name], K, False, y, a, b, 3) for a, b in splits)
+            results = (tuned(METHODS[name], K, False, y, a, b) for a, b in splits)
             wrong, support = zip(*results, strict=True)
             row.append(f"{100 * sum(wrong) / len(y):.1f} ({np.mean(support):.0f})")
         rows.append(row)
