@@ -17,7 +17,7 @@ from .._validation import check_number
 from ..matrix import Standardized, as_matrix
 from ..problem import Problem
 from ._checks import check_n_features, validate
-from ._redundancy import StandInsMixin, stand_ins
+from ._redundancy import StandInsMixin
 from ._relations import Relations, name_objects
 from ._targets import Targets, merge_orders, ranking_of
 
@@ -388,27 +388,11 @@ default="rbf"
             OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # checks their number
         return self._relations.names[self.get_support()]
 
-    def stand_ins(self, X, n=5):
-        """For each selected feature the unselected ones most correlated with it.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data of the fit, before any preprocessing; it may not contain missing values.
-        n : int, default=5
-            Number of stand-ins per feature.
-
-        Returns
-        -------
-        list of StandIns
-            In the order of `order_`.
-        """
-        check_is_fitted(self)
+    def _candidates(self, X):
         if self._relations is None:
-            return super().stand_ins(X, n)
-        K = self._relations.values(self._validate(X, reset=False), np.arange(len(self.order_)))
-        chosen = self.order_[: self.n_features_]
-        return stand_ins(K, chosen, n=n, feature_names=self._relations.names)
+            return super()._candidates(X)
+        X = self._validate(X, reset=False)
+        return self._relations.values(X, np.arange(len(self.order_))), self._relations.names
 
 
 def _select(target, problem, epsilon, solver):
