@@ -1,9 +1,10 @@
 """Pairwise data: PSVC on the matrix as it was measured, SVC on what it has to be made into.
 
 Cross-validation of binary tasks (one class against the rest) with ten stratified folds (five for
-newsgroups), the same for all. The hyper-parameter of every method (epsilon for PSVC, C for SVC) is
-chosen by the same five inner folds among eight values. A training fold is a submatrix: neither
-rows nor columns of test objects are used.
+newsgroups), the same for all. The hyper-parameters of every method are chosen by the same three
+inner folds: C of SVC among eight values, epsilon of PSVC among eight values with C = inf, or
+epsilon and C together. A training fold is a submatrix: neither rows nor columns of test objects
+are used.
 
 PSVC takes similarities and dissimilarities as they are; or, "centred", dissimilarities D as
 ``-1/2 J D^2 J`` (J centres with the training objects), which is indefinite unless D is Euclidean.
@@ -13,9 +14,11 @@ the training matrix; a shift does not change them. "rows" is a linear SVC whose 
 the standardised rows of the matrix.
 """
 
+import argparse
 import time
 import warnings
 from functools import partial
+from itertools import product
 
 import numpy as np
 from scipy.linalg import eigh
@@ -38,13 +41,16 @@ SETS = {
 }
 EPSILONS = [0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6]
 """In units of ``sqrt(L)``, the largest value that K̃'y can have."""
+BOUNDS = [np.inf, 0.1, 0.03]
+"""C of PSVC in the same units."""
 CS = [1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1e3, 1e4]
-"""For similarities with a root mean square of 1."""
+"""C of SVC for similarities with a root mean square of 1."""
 
 
-def tasks():
+def tasks(only):
     """Name, matrix, whether it holds dissimilarities, and -1/+1 labels."""
-    for name, key in SETS.items():
+    for name in only:
+        key = SETS[name]
         d = load(f"dyadic/{name}")
         M, classes = d[key].astype(float), np.unique(d["y"])
         for c in classes[: 1 if len(classes) == 2 else None]:
@@ -83,8 +89,10 @@ def repaired(how, M, dissimilar, fit, new):
     return P @ A, B @ P
 
 
-def psvm_grid(n):
-    return [PSVC(kernel="precomputed", epsilon=e * np.sqrt(n)) for e in EPSILONS]
+def psvm_grid(bounds, n):
+    t = np.sqrt(n)
+    pairs = product(EPSILONS, bounds)
+    return [PSVC(kernel="precomputed", epsilon=e * t, C=C * t) for e, C in pairs]
 
 
 def svm_grid(kernel, n):
@@ -92,8 +100,10 @@ def svm_grid(kernel, n):
 
 
 METHODS = {
-    "PSVC, as it is": (as_it_is, psvm_grid),
-    "PSVC, centred": (similarities, psvm_grid),
+    "PSVC, as it is": (as_it_is, partial(psvm_grid, BOUNDS[:1])),
+    "PSVC with C, as it is": (as_it_is, partial(psvm_grid, BOUNDS)),
+    "PSVC, centred": (similarities, partial(psvm_grid, BOUNDS[:1])),
+    "PSVC with C, centred": (similarities, partial(psvm_grid, BOUNDS)),
     **{
         f"SVC, {how}": (partial(repaired, how), partial(svm_grid, "precomputed"))
         for how in ("clip", "flip", "shift")
@@ -102,15 +112,19 @@ METHODS = {
 }
 
 
+CENTRED = {"PSVC, centred": "PSVC, as it is", "PSVC with C, centred": "PSVC with C, as it is"}
+"""Methods that differ for dissimilarities only."""
+
+
 def grid_errors(method, M, dissimilar, y, fit, new):
     prepare, grid = method
     A, B = prepare(M, dissimilar, fit, new)
     return [np.mean(m.fit(A, y[fit]).predict(B) != y[new]) for m in grid(len(fit))]
 
 
-def tuned(method, M, dissimilar, y, fit, new, n_inner=5):
+def tuned(method, M, dissimilar, y, fit, new):
     """Wrong predictions of new objects and support objects of the model chosen on the others."""
-    inner = StratifiedKFold(n_inner, shuffle=True, random_state=1).split(fit, y[fit])
+    inner = StratifiedKFold(3, shuffle=True, random_state=1).split(fit, y[fit])
     errors = [grid_errors(method, M, dissimilar, y, fit[a], fit[b]) for a, b in inner]
     prepare, grid = method
     A, B = prepare(M, dissimilar, fit, new)
@@ -118,13 +132,17 @@ def tuned(method, M, dissimilar, y, fit, new, n_inner=5):
     return np.sum(model.predict(B) != y[new]), len(model.support_)
 
 
-def run():
+def run(only):
     rows, sums = [], {name: [] for name in METHODS}
-    for label, M, dissimilar, y in tasks():
+    for label, M, dissimilar, y in tasks(only):
         n_folds = 10 if len(y) <= 250 else 5
         folds = list(StratifiedKFold(n_folds, shuffle=True, random_state=0).split(M, y))
         row = [label]
         for name, method in METHODS.items():
+            if name in CENTRED and not dissimilar:  # similarities are centred anyway
+                sums[name].append(sums[CENTRED[name]][-1])
+                row.append("same")
+                continue
             wrong, support = zip(
                 *(tuned(method, M, dissimilar, y, a, b) for a, b in folds), strict=True
             )
@@ -138,11 +156,15 @@ def run():
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=SETS, help="print these sets, write nothing")
+    options = parser.parse_args()
     if data_dir() is None:
         raise SystemExit("skipped: no benchmark data; set PSVM_DATA to its folder")
     warnings.simplefilter("ignore", ConvergenceWarning)
     began = time.process_time()
     with threadpool_limits(1):
-        table = run()
+        table = run(options.only or SETS)
     took = f"The command took {time.process_time() - began:.0f} s of processor time."
-    write_section("dyadic", f"{environment()} {took}\n\n{table}")
+    if not options.only:
+        write_section("dyadic", f"{environment()} {took}\n\n{table}")

@@ -178,7 +178,16 @@ def test_weighted_directions_are_those_of_repeated_rows(rng):
 def test_heavy_rows_are_drawn_first(rng):
     X = rng.normal(size=(100, 2))
     weights = np.where(np.arange(100) < 10, 1e9, 1.0)
-    assert_array_equal(found("random", X, weights, count=10), X[:10])
+    drawn = found("random", X, weights, count=10)
+    assert_array_equal(np.sort(drawn, axis=0), np.sort(X[:10], axis=0))
+
+
+@pytest.mark.parametrize("count", [10, 100])
+def test_random_objects_do_not_depend_on_the_order_of_rows(count, rng):
+    X, times = rng.normal(size=(40, 2)), rng.integers(1, 4, size=40)
+    weighted = found("random", X, times.astype(float), count=count)
+    order = rng.permutation(times.sum())
+    assert_array_equal(found("random", np.repeat(X, times, axis=0)[order], count=count), weighted)
 
 
 def test_weights_reach_an_object_or_are_an_error():

@@ -21,7 +21,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from psvm import PSVC, PSVR
+from psvm import PSVC, PSVR, PSVMSelector
 from psvm.kernels import (
     LocalAlignment,
     Mismatch,
@@ -463,6 +463,61 @@ def test_selected_words_are_those_that_decide():
     decisive = names[model[-1].support_][np.argmax(np.abs(model[-1].alpha_[model[-1].support_]))]
     assert decisive == "TATA"
     assert model.score(A, y) > 0.95
+
+
+def planted(motif, n, length, seed):
+    """Random DNA; every second sequence has the motif somewhere, no other has."""
+    rng = np.random.default_rng(seed)
+    sequences = []
+    while len(sequences) < n:
+        s = "".join(rng.choice(list("ACGT"), size=length))
+        if motif in s:
+            continue
+        place = rng.integers(length - len(motif))
+        if len(sequences) % 2:
+            s = s[:place] + motif + s[place + len(motif) :]
+        sequences.append(s)
+    return sequences, np.where(np.arange(n) % 2, "site", "none")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "kernel",
+    [Spectrum(5), Spectrum(5, presence=True, normalize=False)],
+    ids=["counts", "presence"],
+)
+def test_selector_names_the_planted_motif(kernel, seed):
+    """Of some hundred words the one that was planted is the only or the first one selected."""
+    sequences, y = planted("GATTA", 200, 40, seed)
+    pipeline = make_pipeline(kernel.feature_map(), PSVMSelector(n_features=1)).fit(sequences, y)
+    assert len(pipeline[0].get_feature_names_out()) > 500
+    assert pipeline.get_feature_names_out().tolist() == ["GATTA"]
+    assert pipeline.transform(sequences).shape == (200, 1)
+    selector = PSVMSelector("0.5max").fit(pipeline[0].transform(sequences), y)
+    assert pipeline[0].get_feature_names_out()[selector.order_[0]] == "GATTA"
+
+
+def test_selector_names_motif_and_position():
+    """Features of the weighted degree kernel tell where a word stands.
+
+    TATA and the words of three letters in it may be equally rare among the others.
+    """
+    rng = np.random.default_rng(0)
+    random = ["".join(row) for row in rng.choice(list("ACGT"), size=(200, 30))]
+    y = np.arange(200) % 2
+    sequences = [s[:12] + "TATA" + s[16:] if t else s for s, t in zip(random, y, strict=True)]
+    pipeline = make_pipeline(WeightedDegree(4).feature_map(), PSVMSelector(n_features=1))
+    (name,) = pipeline.fit(sequences, y).get_feature_names_out()
+    assert name in ("12:TATA", "12:TAT", "13:ATA")
+
+
+def test_selector_on_mismatches_names_a_word_near_the_motif():
+    """A mismatch feature counts a word and all its neighbours, at most one letter apart."""
+    sequences, y = planted("GATTA", 200, 40, 0)
+    pipeline = make_pipeline(Mismatch(5, 1).feature_map(), PSVMSelector("0.6max"))
+    names = pipeline.fit(sequences, y).get_feature_names_out()
+    apart = [sum(a != b for a, b in zip(name, "GATTA", strict=True)) for name in names]
+    assert 0 < len(names) < 50 and min(apart) <= 1
 
 
 # ---------------------------------------------------------------- sequences as objects

@@ -112,10 +112,13 @@ def _sample(X, weights, count, rng):
     for i, digest in enumerate(row_digests(X)):
         first.setdefault(digest, i)
         total[digest] = total.get(digest, 0.0) + weights[i]
-    index, share = np.array(list(first.values())), np.array(list(total.values()))
+    # Sorted by content, so that the order of the rows does not matter.
+    index = np.array([first[digest] for digest in sorted(first)])
     if len(index) > count:
-        index = rng.choice(index, size=count, replace=False, p=share / share.sum())
-    return X[np.sort(index)]
+        share = np.array([total[digest] for digest in sorted(first)])
+        drawn = rng.choice(len(index), size=count, replace=False, p=share / share.sum())
+        index = index[np.sort(drawn)]
+    return X[index]
 
 
 def _centres(X, weights, count, rng):

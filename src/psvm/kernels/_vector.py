@@ -123,7 +123,8 @@ class RBF(_Exponential):
         squares = _SquaredDistances(X, Z, factor=-self.gamma)
         K = squares.empty()
         for rows, columns, D in squares:
-            np.minimum(D, 0.0, out=D)
+            if D.max(initial=0.0) > 0:  # rounding; few tiles have pairs so close
+                np.minimum(D, 0.0, out=D)
             np.exp(D, out=K[rows, columns])
         return K
 

@@ -61,13 +61,13 @@ def _some(values, what):
     return f"{what}s {listed}{more}"
 
 
-def check_n_features(value, n_features):
-    """Check a number of features to select."""
+def check_n_features(value, n_features, owner="X"):
+    """Check a number of features to select among those that `owner` has."""
     check_positive_integer("n_features", value)
     if value > n_features:
+        what = f"X has {n_features} features" if owner == "X" else f"there are {n_features} {owner}"
         raise ValueError(
-            f"n_features={value} is impossible: X has {n_features} features. Choose a number from "
-            f"1 to {n_features}."
+            f"n_features={value} is impossible: {what}. Choose a number from 1 to {n_features}."
         )
 
 

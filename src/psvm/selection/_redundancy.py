@@ -116,5 +116,9 @@ class StandInsMixin:
             In the order of `order_`.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
+        X, names = self._candidates(X)
         return stand_ins(X, self.order_[: self.n_features_], n=n, feature_names=names)
+
+    def _candidates(self, X):
+        """All features, selected or not, and their names."""
+        return X, getattr(self, "feature_names_in_", None)

@@ -3,18 +3,22 @@
 import re
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._epsilon import choose_epsilon, row_digests
+from .._kernel_choice import KernelMixin
 from .._path import LARGEST_HOMOTOPY, epsilon_path
+from .._row_objects import check_row_objects, find_row_objects
 from .._solve import check_weights, make_solver, warn_if_not_optimal
 from .._validation import check_number
 from ..matrix import Standardized, as_matrix
 from ..problem import Problem
 from ._checks import check_n_features, validate
 from ._redundancy import StandInsMixin
+from ._relations import Relations, name_objects
 from ._targets import Targets, merge_orders, ranking_of
 
 REMEDY = (
@@ -32,12 +36,15 @@ ROUNDING = 1e-10
 """A variable below this share of the largest one is zero but for rounding."""
 
 
-class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
+class PSVMSelector(KernelMixin, StandInsMixin, SelectorMixin, BaseEstimator):
     """Select the features to which the Potential Support Vector Machine gives a weight.
 
     The columns of X are standardised implicitly and the P-SVM problem is solved with X as the
     data matrix; the features with ``alpha_j != 0`` are selected. A feature is taken for what it
     adds to the others: two features that say the same are not both selected.
+
+    With `row_objects` the features are the relations ``k(x, z_j)`` to these objects, and the
+    selected ones among them are what `transform` returns.
 
     Parameters
     ----------
@@ -56,6 +63,19 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto" takes strings, truth values and whole numbers for classes and all other
         numbers for the target of a regression, as scikit-learn's `type_of_target` does.
+    row_objects : array-like of shape (n_objects, n_features), int, {"kmeans", "random", "pca"} or \
+object with fit, default=None
+        The objects z_j among which to select, as in `PSVC`. None means that the columns of X are
+        the features.
+    n_row_objects : int, default=100
+        How many for "kmeans", "random" and "pca".
+    kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine"}, Kernel or callable, \
+default="rbf"
+        How X is related to the `row_objects`. A kernel of sequences takes strings as X.
+    gamma, degree, coef0, theta, rho, zeta : default="scale", 3, 0.0, 1.0, 1.0, 1.0
+        Parameters of a kernel that is given by its name, as in `PSVC`.
+    random_state : int, RandomState instance or None, default=None
+        Random numbers for the choice of the `row_objects`.
     tol : float, default=1e-4
         Largest KKT violation relative to epsilon.
 
@@ -85,6 +105,9 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
         Number of selected features.
     classes_ : ndarray
         The class labels of a classification.
+    row_objects_ : array or None
+        The objects z_j, selected or not; None without `row_objects`. The attributes of shape
+        (n_features_in_,) above are of shape (n_objects,) with them.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -116,21 +139,64 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
     array([ 7, 42])
     >>> selector.transform(X).shape
     (60, 2)
+
+    Which of 20 cluster centres decide:
+
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> selector = PSVMSelector(n_features=3, row_objects=20, random_state=0).fit(X, y)
+    >>> selector.row_objects_.shape, selector.row_objects_[selector.get_support()].shape
+    ((20, 2), (3, 2))
+    >>> selector.transform(X).shape
+    (100, 3)
     """
 
-    def __init__(self, epsilon="auto", *, n_features=None, C=np.inf, task="auto", tol=1e-4):
+    _measured = ()
+
+    def __init__(
+        self,
+        epsilon="auto",
+        *,
+        n_features=None,
+        C=np.inf,
+        task="auto",
+        row_objects=None,
+        n_row_objects=100,
+        kernel="rbf",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        theta=1.0,
+        rho=1.0,
+        zeta=1.0,
+        random_state=None,
+        tol=1e-4,
+    ):
         self.epsilon = epsilon
         self.n_features = n_features
         self.C = C
         self.task = task
+        self.row_objects = row_objects
+        self.n_row_objects = n_row_objects
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.theta = theta
+        self.rho = rho
+        self.zeta = zeta
+        self.random_state = random_state
         self.tol = tol
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+    @property
+    def _takes_vectors(self):
+        return self.row_objects is None or super()._takes_vectors
 
     def fit(self, X, y, sample_weight=None):
         """Select features.
@@ -138,7 +204,7 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data.
+            The data; or other objects, if the kernel takes them.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Labels of classes, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -149,13 +215,14 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
         self : PSVMSelector
         """
         solver = self._check_parameters()
-        X, y = validate(self, X, y, remedy=REMEDY, multi_output=True)
-        if self.n_features is not None:
-            check_n_features(self.n_features, X.shape[1])
+        X, y = self._validate_both(X, y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
         targets = Targets.create(y, self.task)
-        K = Standardized(as_matrix(X), weights)
+        relations = self._relate(X, weights)
+        K = Standardized(relations.matrix(X) if relations else as_matrix(X), weights)
+        if self.n_features is not None:
+            check_n_features(self.n_features, K.shape[1], "row_objects" if relations else "X")
         problems = [Problem.create(K, target, self.C, 0.0) for target in targets.rows]
         epsilons = self._choose_epsilons(X, targets.rows, problems, solver)
         solutions, orders = [], []
@@ -164,6 +231,8 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
             solutions.append(solution)
             orders.append(order)
         self._keep(targets, problems, solutions, orders, weights.sum())
+        self._relations = relations
+        self.row_objects_ = relations.objects if relations else None
         return self
 
     def _check_parameters(self):
@@ -177,6 +246,8 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
             check_number("epsilon", self.epsilon, above=0)
         elif self.epsilon not in ("auto", "aicc"):
             self._share()
+        self._check_kernel()
+        check_row_objects(self.row_objects, self.n_row_objects, self.kernel)
         return make_solver("auto", tol=self.tol)
 
     def _share(self):
@@ -188,6 +259,27 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
                 f"as '0.5max', got {self.epsilon!r}."
             )
         return float(match[1])
+
+    def _validate_both(self, X, y):
+        if self.row_objects is None:
+            return validate(self, X, y, remedy=REMEDY, multi_output=True)
+        return self._validate(X, y, multi_output=True, ensure_min_samples=2)
+
+    def _relate(self, X, weights):
+        """The descriptive objects and how X is related to them; None without `row_objects`."""
+        if self.row_objects is None:
+            return None
+        kernel = self._make_kernel(X, weights)
+        objects = find_row_objects(
+            self.row_objects,
+            X,
+            weights,
+            count=self.n_row_objects,
+            kernel=kernel,
+            names=getattr(self, "feature_names_in_", None),
+            random_state=self.random_state,
+        )
+        return Relations(kernel, objects, name_objects(self.row_objects, objects))
 
     def _choose_epsilons(self, X, rows, problems, solver):
         """One epsilon per target."""
@@ -238,6 +330,69 @@ class PSVMSelector(StandInsMixin, SelectorMixin, BaseEstimator):
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.importance_ > 0
+
+    def transform(self, X):
+        """Reduce X to the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The data; or other objects, if the kernel takes them.
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_features_)
+            The selected columns of X; or the relations ``k(x, z_j)`` to the selected
+            `row_objects`.
+        """
+        check_is_fitted(self)
+        if self._relations is None:
+            return super().transform(X)
+        X = self._validate(X, reset=False)
+        return self._relations.values(X, self.get_support(indices=True))
+
+    @available_if(lambda self: self.row_objects is None)
+    def inverse_transform(self, X):
+        """Put zeros in place of the features that were not selected.
+
+        Not with `row_objects`: relations cannot be turned back into X.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features_)
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_features_in_)
+        """
+        return super().inverse_transform(X)
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the selected features.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns of X, if they were not known in `fit`.
+
+        Returns
+        -------
+        ndarray of str
+            With `row_objects` the labels of their DataFrame or Series, or the names of sequences;
+            else "object0", "object1" and so on.
+        """
+        check_is_fitted(self)
+        if self._relations is None:
+            return super().get_feature_names_out(input_features)
+        if hasattr(self, "n_features_in_"):
+            OneToOneFeatureMixin.get_feature_names_out(self, input_features)  # checks their number
+        return self._relations.names[self.get_support()]
+
+    def _candidates(self, X):
+        if self._relations is None:
+            return super()._candidates(X)
+        X = self._validate(X, reset=False)
+        return self._relations.values(X, np.arange(len(self.order_))), self._relations.names
 
 
 def _select(target, problem, epsilon, solver):

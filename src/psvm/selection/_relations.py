@@ -1,0 +1,43 @@
+"""What a selector selects if it is not the columns of X: objects to which X is related."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..kernels import Kernel
+from ..matrix import KernelMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class Relations:
+    """The columns ``k(x, z_j)`` of a kernel and descriptive objects."""
+
+    kernel: Kernel
+    objects: Any
+    """The z_j."""
+    names: np.ndarray
+    """What they are called."""
+
+    def matrix(self, X, index=slice(None)):
+        """K of checked objects X and some of the descriptive ones."""
+        kernel = self.kernel
+        return KernelMatrix(kernel.evaluate, kernel.prepare(X), kernel.prepare(self.objects[index]))
+
+    def values(self, X, index):
+        """The same as an array of shape (n_samples, n_objects)."""
+        if len(index) == 0:
+            return np.empty((X.shape[0], 0))
+        return np.ascontiguousarray(self.matrix(X, index).columns(slice(None)))
+
+
+def name_objects(given, objects):
+    """Labels of a DataFrame or Series, names of sequences; else "object0", "object1" and so on."""
+    if hasattr(given, "iloc"):
+        labels = list(given.index)
+    else:
+        labels = [getattr(z, "name", "") for z in objects] if objects.ndim == 1 else []
+    named = all(isinstance(label, str) and label for label in labels)
+    if not named or len(set(labels)) < objects.shape[0]:
+        labels = [f"object{j}" for j in range(objects.shape[0])]
+    return np.array(labels, dtype=object)
