@@ -230,10 +230,8 @@ class BasePSVM(KernelMixin, BaseEstimator):
         if self._kernel_name not in MEASURED:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
-            translated = description.matrix.Z is not description.objects
-            self._prepared_support = (
-                description.matrix.Z[support] if translated else self.support_objects_
-            )
+            # Translated anew: nothing of the other objects is kept, and a file need not hold it.
+            self._prepared_support = _prepare(description.kernel, self.support_objects_)
         elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
             self.support_objects_ = self.feature_names_in_[support]
         else:

@@ -1,0 +1,22 @@
+"""Reading and writing data files, and models without pickle."""
+
+from ._atomic import atomic_write
+from ._errors import DataError, Finding, ModelFileError, Severity
+from ._models import load, model_info, save
+from ._read import read_table
+from ._registry import register
+from ._table import Table
+
+__all__ = [
+    "DataError",
+    "Finding",
+    "ModelFileError",
+    "Severity",
+    "Table",
+    "atomic_write",
+    "load",
+    "model_info",
+    "read_table",
+    "register",
+    "save",
+]

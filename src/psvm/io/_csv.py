@@ -1,0 +1,527 @@
+"""Delimited text, block by block: no more of it is in memory than a few megabytes."""
+
+import numpy as np
+
+from .._core._csv import Place, RowParser, Stop
+from ._dialect import DELIMITERS, detect, find_column, is_missing, not_utf8, suggestion
+from ._errors import DataError
+from ._streams import Source
+from ._table import Table
+
+BLOCK = 1 << 21
+"""Bytes of text in memory; more if a line is longer."""
+SCRATCH_ROWS = 1 << 15
+"""Rows that the compiled parser reads at once."""
+SHOWN = 5
+"""Missing cells that an error names."""
+MISSING_ADVICE = (
+    "Fill in the values, or read with missing='drop' (leaves the rows out) or missing='nan'."
+)
+
+
+class _Again(Exception):
+    """A column turned out to be text."""
+
+    def __init__(self, column):
+        self.column = column
+
+
+def read_csv(path, options):
+    """Read delimited text as a `Table`; the target is a column, or a row if it is transposed."""
+    text = set()
+    while True:
+        try:
+            with Source(path, options.encoding) as source:
+                return _Reading(source, options, text).table()
+        except _Again as found:
+            text.add(found.column)
+
+
+class Block:
+    """A piece of the text, followed by a byte that is not part of it."""
+
+    def __init__(self, source):
+        self._source = source
+        self.data = bytearray(BLOCK + 1)
+        self.start = self.stop = 0
+        self.final = False
+
+    def fill(self):
+        """Move what is left to the front and read on; more room if nothing was used."""
+        left = self.stop - self.start
+        if self.start == 0 and self.stop == len(self.data) - 1:
+            self.data.extend(bytes(len(self.data)))
+        self.data[:left] = self.data[self.start : self.stop]
+        self.start, self.stop = 0, left
+        with memoryview(self.data) as view:
+            while self.stop < len(self.data) - 1:
+                n = self._source.readinto(view[self.stop : len(self.data) - 1])
+                self.stop += n
+                if n == 0:
+                    self.final = True
+                    break
+            view[self.stop] = 0
+
+    def head(self):
+        """Complete lines, at least three if there are."""
+        self.fill()
+        while self.data.count(b"\n", 0, self.stop) < 3 and not self.final:
+            self.fill()
+        if self.final:
+            return bytes(self.data[: self.stop])
+        end = self.data.rfind(b"\n", 0, self.stop) + 1
+        return bytes(self.data[:end])
+
+
+class _Reading:
+    """One pass over a file."""
+
+    def __init__(self, source, options, text):
+        self.source, self.options, self.path = source, options, source.path
+        self.block = Block(source)
+        head = self.block.head()
+        if b"\0" in head[:4096]:
+            raise DataError(
+                "This is not a text file: it has bytes that are zero.",
+                file=self.path,
+                advice="Give its format if it is a known one.",
+            )
+        self.dialect = detect(head, options, self.path)
+        self.block.start = self.dialect.start
+        self.text = set(text) | self.dialect.text
+        self._assign_columns()
+        self.parser = RowParser(
+            self.place, ord(self.dialect.delimiter), ord(self.dialect.decimal), self.dialect.line
+        )
+        self.n = 0
+        self.values = np.empty((0, len(self.numbers)))
+        self.target = np.empty(0)
+        self.labels = [[] for _ in self.texts]
+        self.known = {}
+        self.dropped = 0
+        self.gaps, self.n_gaps = [], 0
+        self.text_rows = {}
+
+    def table(self):
+        """Read all rows."""
+        while True:
+            self._make_room()
+            room = min(len(self.values) - self.n, SCRATCH_ROWS)
+            spans = np.empty((room, max(len(self.texts), 1), 2), dtype=np.int64)
+            lines = np.empty(room, dtype=np.int64)
+            rows = slice(self.n, self.n + room)
+            why = self.parser.parse(
+                self.block.data,
+                self.block.start,
+                self.block.stop,
+                self.block.final,
+                self.values[rows],
+                self.target[rows],
+                spans,
+                lines,
+            )
+            self._take(self.parser.n_rows, spans, lines)
+            self.block.start = self.parser.position
+            if why == Stop.MORE:
+                if self.block.final:
+                    break
+                self.block.fill()
+            elif why != Stop.FULL:
+                self._stopped(Stop(why))
+        return self._finish()
+
+    # --- columns
+
+    def _assign_columns(self):
+        """Say of each column whether it is read as numbers, target or text, or skipped."""
+        options, names = self.options, self.dialect.names
+        self.target_column = None
+        if options.target is not None and not options.transpose and options.target_file is None:
+            self.target_column = find_column(options.target, names, self.path, "the target")
+        self.texts = []
+        place = np.full(len(names), Place.SKIP, dtype=np.int64)
+        if self.dialect.row_names is not None:
+            self._add_text(place, self.dialect.row_names)
+        if self.target_column is not None:
+            if self.target_column in self.text:
+                self._add_text(place, self.target_column)
+            else:
+                place[self.target_column] = Place.TARGET
+        self.categories = []
+        self.numbers = self._choose_features()
+        if options.categorical != "error":
+            found = [j for j in self.numbers if j in self.text]
+            self.numbers = [j for j in self.numbers if j not in self.text]
+            if options.categorical == "onehot":
+                self.categories = found
+                for j in found:
+                    self._add_text(place, j)
+        place[self.numbers] = np.arange(len(self.numbers))
+        self.place = place
+        if not self.numbers and not self.categories and self.target_column is None:
+            raise DataError(
+                "There is no column of numbers.",
+                file=self.path,
+                advice="Check delimiter, header and row names.",
+            )
+
+    def _add_text(self, place, column):
+        place[column] = Place.TEXT - len(self.texts)
+        self.texts.append(column)
+
+    def _choose_features(self):
+        """The columns that are features, in order."""
+        options, names = self.options, self.dialect.names
+        if options.features is not None and not options.transpose:
+            return [find_column(str(f), names, self.path, "a feature") for f in options.features]
+        left_out = {self.dialect.row_names, self.target_column}
+        if not options.transpose:
+            left_out |= {find_column(c, names, self.path, "ignore") for c in options.ignore}
+        return [j for j in range(len(names)) if j not in left_out]
+
+    # --- rows
+
+    def _make_room(self):
+        """Room for more rows, as many as the file seems to have; the memory grows in place."""
+        if self.n < len(self.values):
+            return
+        if self.n == 0:
+            end = self.block.data.find(b"\n", self.block.start, self.block.stop)
+            line = max(end - self.block.start, 1) if end >= 0 else BLOCK
+            size = (self.block.stop - self.block.start) // line + 16
+        else:
+            size = int(self.n / max(self.source.share(), 1e-3) * 1.01) + 64
+            size = min(max(size, self.n + self.n // 20 + 64), 4 * self.n + 64)
+        self.values.resize((size, len(self.numbers)), refcheck=False)
+        self.target.resize(size, refcheck=False)
+
+    def _take(self, n, spans, lines):
+        """Look at rows that were just read."""
+        rows = slice(self.n, self.n + n)
+        labels = [self._cells(spans[:n, t], lines, t) for t in range(len(self.texts))]
+        keep = self._keep(rows, labels, lines[:n])
+        if keep is not None:
+            k = int(keep.sum())
+            self.values[self.n : self.n + k] = self.values[rows][keep]
+            self.target[self.n : self.n + k] = self.target[rows][keep]
+            labels = [[c for c, ok in zip(cells, keep, strict=True) if ok] for cells in labels]
+            self.dropped += n - k
+            n = k
+        for kept, cells in zip(self.labels, labels, strict=True):
+            kept.extend(cells)
+        self.n += n
+
+    def _cells(self, spans, lines, t):
+        """Text cells; equal ones are one string."""
+        cells, data = [], self.block.data
+        for i, (start, stop) in enumerate(spans.tolist()):
+            raw = bytes(data[start:stop])
+            cell = self.known.get(raw)
+            if cell is None:
+                cell = self._decode(raw, int(lines[i]), self.texts[t] + 1)
+                if len(self.known) < 100_000:
+                    self.known[raw] = cell
+            cells.append(cell)
+        return cells
+
+    def _decode(self, raw, line, column):
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            text = raw.decode("utf-8", "surrogateescape")
+            raise not_utf8(text, self.path, line, column) from None
+        if text.startswith('"'):
+            text = text[1:-1].replace('""', '"')
+        return text.strip()
+
+    def _keep(self, rows, labels, lines):
+        """Which rows are kept, None for all; infinite numbers are an error."""
+        values, target = self.values[rows], self.target[rows]
+        numeric_target = self.target_column is not None and self.target_column not in self.texts
+        gaps = np.zeros(len(values), dtype=bool)
+        if not np.isfinite(values).all():
+            self._refuse_infinite(values, self.numbers, lines)
+            gaps |= np.isnan(values).any(axis=1)
+            if self.options.missing == "error":
+                for i, j in np.argwhere(np.isnan(values)):
+                    self._note_gap(lines[i], self.numbers[j])
+        without_target = np.zeros(len(values), dtype=bool)
+        if numeric_target:
+            self._refuse_infinite(target[:, None], [self.target_column], lines)
+            without_target = np.isnan(target)
+        elif self.target_column is not None:
+            cells = labels[self.texts.index(self.target_column)]
+            without_target = np.fromiter(map(is_missing, cells), dtype=bool, count=len(cells))
+        if self.options.missing != "drop":
+            for i in np.flatnonzero(without_target):
+                self._note_gap(lines[i], self.target_column)
+            return None
+        gaps |= without_target
+        return ~gaps if gaps.any() else None
+
+    def _refuse_infinite(self, values, columns, lines):
+        wrong = np.argwhere(np.isinf(values))
+        if len(wrong):
+            i, j = wrong[0]
+            raise DataError(
+                f"The number{self._called(columns[j])} is too large for a double.",
+                file=self.path,
+                line=int(lines[i]),
+                column=columns[j] + 1,
+            )
+
+    def _note_gap(self, line, column):
+        self.n_gaps += 1
+        if len(self.gaps) < SHOWN:
+            self.gaps.append((int(line), int(column)))
+
+    # --- problems
+
+    def _called(self, column):
+        names = self.dialect.names
+        named = self.dialect.has_header and column < len(names) and names[column]
+        return f" in column {names[column]!r}" if named else ""
+
+    def _stopped(self, why):
+        """Raise what is wrong, or go on if a row or a column is text and may be."""
+        line, column = self.parser.bad_line, self.parser.bad_column
+        cells = self._row_cells()
+        if why is Stop.NOT_A_NUMBER and self._is_target_row(cells):
+            self._keep_text_row(cells)
+            return
+        cell = cells[column] if column < len(cells) else ""
+        error = {
+            Stop.NOT_A_NUMBER: self._not_a_number,
+            Stop.QUOTE: self._stray_quote,
+            Stop.TOO_FEW: self._ragged,
+            Stop.TOO_MANY: self._ragged,
+        }[why](line, column, cell, len(cells))
+        raise error
+
+    def _row_cells(self):
+        """The cells of the row at which the parser stopped, split in the plainest way."""
+        data, start = self.block.data, self.block.start
+        ends = [data.find(c, start, self.block.stop) for c in (b"\n", b"\r")]
+        end = min((e for e in ends if e >= 0), default=self.block.stop)
+        line = bytes(data[start:end]).decode("utf-8", "surrogateescape")
+        self._row_end = end
+        if self.dialect.delimiter == " ":
+            return line.split()
+        cells = [cell.strip() for cell in line.split(self.dialect.delimiter)]
+        return _join_quoted(cells, self.dialect.delimiter)
+
+    def _is_target_row(self, cells):
+        """Whether this is the row of labels of a transposed table, or one to leave out."""
+        options, names = self.options, self.dialect.row_names
+        if not options.transpose or names is None or len(cells) != len(self.place):
+            return False
+        return cells[names] == options.target or cells[names] in options.ignore
+
+    def _keep_text_row(self, cells):
+        self.text_rows[cells[self.dialect.row_names]] = [cells[j] for j in self.numbers]
+        self.block.start = self._row_end
+        parser = RowParser(
+            self.place,
+            ord(self.dialect.delimiter),
+            ord(self.dialect.decimal),
+            self.parser.line,
+        )
+        self.parser = parser
+
+    def _not_a_number(self, line, column, cell, n_cells):
+        try:
+            cell.encode()
+        except UnicodeEncodeError:
+            return not_utf8(cell, self.path, line, column + 1)
+        if column == self.target_column:
+            return _Again(column)
+        if self.options.categorical != "error" and not self.options.transpose:
+            return _Again(column)
+        if '"' in cell:
+            return self._stray_quote(line, column, cell, n_cells)
+        first = self.n == 0 and not self.dialect.has_header
+        advice = (
+            "If the first line names the columns, say header=True."
+            if first
+            else "Mend the cell; or make the column the target or the row names, ignore it, or read "
+            "it with categorical='onehot' (a column of 0 and 1 for each value) or 'drop'."
+        )
+        if self.options.transpose:
+            advice = "Mend the cell; or ignore the row, or name it as the target."
+        return DataError(
+            f"{_short(cell)}{self._called(column)} is not a number.",
+            file=self.path,
+            line=line,
+            column=column + 1,
+            advice=advice,
+        )
+
+    def _stray_quote(self, line, column, cell, n_cells):
+        return DataError(
+            f"Stray quote{self._called(column)}: {_short(cell)} opens or closes a quoted cell where "
+            "none may, or it is never closed.",
+            file=self.path,
+            line=line,
+            column=column + 1,
+            advice="Remove it, or write a quote within a quoted cell twice.",
+        )
+
+    def _ragged(self, line, column, cell, n_cells):
+        expected = len(self.place)
+        n_cells = max(n_cells, expected + 1) if column == expected else n_cells
+        delimiter = DELIMITERS.get(self.dialect.delimiter, repr(self.dialect.delimiter))
+        return DataError(
+            f"This row has {n_cells} cells, but {expected} are expected.",
+            file=self.path,
+            line=line,
+            column=min(n_cells, expected) + (column == expected),
+            advice=f"Add or remove cells, or quote those that contain a {delimiter}.",
+        )
+
+    # --- the table
+
+    def _finish(self):
+        if self.n_gaps:
+            raise self._missing_error()
+        if self.n == 0:
+            raise DataError(
+                "There are no rows of data" + (" below the header." if self.dialect.has_header else "."),
+                file=self.path,
+                advice="Lines with missing values were left out." if self.dropped else "",
+            )
+        self.values.resize((self.n, len(self.numbers)), refcheck=False)
+        self.target.resize(self.n, refcheck=False)
+        names = [self.dialect.names[j] for j in self.numbers]
+        texts = dict(zip(self.texts, self.labels, strict=True))
+        table = Table(
+            self.values,
+            feature_names=names if self.dialect.has_header else None,
+            row_names=texts.get(self.dialect.row_names),
+            detection=self._notes(),
+            source=self.path,
+            format="csv",
+        )
+        if self.categories:
+            _append_categories(table, self.dialect.names, self.categories, texts)
+        if self.target_column is not None:
+            cells = texts.get(self.target_column)
+            table.y = as_labels(self.target if cells is None else cells)
+            table.target_name = self.dialect.names[self.target_column]
+        if self.options.transpose:
+            self._transpose(table)
+        return table
+
+    def _missing_error(self):
+        (line, column), *_ = self.gaps
+        places = "; ".join(
+            f"line {i}, column {j + 1}{self._called(j).replace(' in column', '')}"
+            for i, j in self.gaps
+        )
+        more = f" and {self.n_gaps - len(self.gaps)} more" if self.n_gaps > len(self.gaps) else ""
+        return DataError(
+            f"{self.n_gaps} missing value{'s' * (self.n_gaps > 1)}: {places}{more}.",
+            file=self.path,
+            line=line,
+            column=column + 1,
+            advice=MISSING_ADVICE,
+        )
+
+    def _notes(self):
+        notes = []
+        if self.source.compression:
+            notes.append(f"The file is compressed by {self.source.compression}.")
+        if self.source.encoding != "utf-8":
+            notes.append(f"The text is {self.source.encoding}.")
+        notes += self.dialect.notes
+        if self.dropped:
+            notes.append(f"{self.dropped} rows with missing values were left out.")
+        if self.options.categorical == "drop":
+            dropped = [self.dialect.names[j] for j in sorted(self.text) if self.place[j] == -1]
+            notes += [f"Columns that are not numbers are left out: {', '.join(dropped)}."] * bool(
+                dropped
+            )
+        return notes
+
+    def _transpose(self, table):
+        """Rows become features; the target is one of them."""
+        names, target = table.row_names, self.options.target
+        keep = np.ones(self.n, dtype=bool)
+        ignore = set(self.options.ignore)
+        if names is not None:
+            keep = np.array([name not in ignore and name != target for name in names])
+        if target is not None and self.options.target_file is None:
+            table.y, table.target_name = self._target_row(table, names, target), str(target)
+        X = table.X if keep.all() else table.X[keep]
+        table.X = X.T
+        samples = table.feature_names
+        table.feature_names = None if names is None else [n for n, k in zip(names, keep, strict=True) if k]
+        table.row_names = samples
+        table.detection.append("The table is transposed: its columns are the samples.")
+        if self.options.features is not None:
+            select_features(table, self.options.features)
+
+    def _target_row(self, table, names, target):
+        if target in self.text_rows:
+            return as_labels(self.text_rows[target])
+        if names is not None and target in names:
+            return as_labels(table.X[names.index(target)].copy())
+        raise DataError(
+            f"There is no row {target!r} (the target).",
+            file=self.path,
+            advice=suggestion(target, [*self.text_rows, *(names or [])]),
+        )
+
+
+def _join_quoted(cells, delimiter):
+    """Put pieces of quoted cells together again."""
+    joined = []
+    for cell in cells:
+        if joined and joined[-1].startswith('"') and joined[-1].count('"') % 2:
+            joined[-1] += delimiter + cell
+        else:
+            joined.append(cell)
+    return [c[1:-1].replace('""', '"') if _is_quoted(c) else c for c in joined]
+
+
+def _is_quoted(cell):
+    return len(cell) > 1 and cell[0] == cell[-1] == '"' and cell.count('"') % 2 == 0
+
+
+def _short(cell):
+    return repr(cell if len(cell) <= 40 else cell[:37] + "...")
+
+
+def _append_categories(table, names, categories, texts):
+    """Columns of 0 and 1 for the values of text columns."""
+    columns, labels = [table.X], list(table.feature_names or [f"x{j}" for j in range(table.X.shape[1])])
+    for j in categories:
+        values, code = np.unique(np.array(texts[j], dtype=object), return_inverse=True)
+        columns.append(np.eye(len(values))[code])
+        labels += [f"{names[j]}={value}" for value in values]
+    table.X, table.feature_names = np.hstack(columns), labels
+    table.detection.append(
+        "Columns of text are written as columns of 0 and 1: "
+        + ", ".join(names[j] for j in categories)
+        + "."
+    )
+
+
+def select_features(table, features):
+    """The features that are asked for, in that order."""
+    names = table.feature_names or [f"x{j}" for j in range(table.X.shape[1])]
+    index = [find_column(str(f), names, table.source, "a feature") for f in features]
+    table.X, table.feature_names = table.X[:, index], [names[j] for j in index]
+
+
+def as_labels(cells):
+    """A target: integers if all are, else floats if all are numbers, else strings."""
+    if not isinstance(cells, np.ndarray):
+        try:
+            cells = np.array([float(cell) for cell in cells])
+        except ValueError:
+            labels = np.empty(len(cells), dtype=object)
+            labels[:] = cells
+            return labels
+    if cells.dtype.kind == "f" and (np.abs(cells) < 2**53).all() and (cells == np.floor(cells)).all():
+        return cells.astype(np.int64)
+    return cells
