@@ -155,5 +155,5 @@ def _read_array(archive, member, described):
         raise ModelFileError(f"{member.filename} has the shape {shape}.")
     if math.prod(shape) * dtype.itemsize != len(raw):
         raise ModelFileError(f"{member.filename} has {len(raw)} bytes for the shape {shape}.")
-    array = np.frombuffer(bytearray(raw), dtype=dtype)
-    return array.reshape(shape, order="F" if fortran else "C")
+    array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+    return array.copy(order="K")

@@ -19,7 +19,7 @@ MISSING_ADVICE = (
 )
 
 
-class _Again(Exception):
+class TextColumn(Exception):
     """A column turned out to be text."""
 
     def __init__(self, column):
@@ -32,8 +32,8 @@ def read_csv(path, options):
     while True:
         try:
             with Source(path, options.encoding) as source:
-                return _Reading(source, options, text).table()
-        except _Again as found:
+                return Reading(source, options, text).table()
+        except TextColumn as found:
             text.add(found.column)
 
 
@@ -73,7 +73,7 @@ class Block:
         return bytes(self.data[:end])
 
 
-class _Reading:
+class Reading:
     """One pass over a file."""
 
     def __init__(self, source, options, text):
@@ -334,17 +334,17 @@ class _Reading:
         except UnicodeEncodeError:
             return not_utf8(cell, self.path, line, column + 1)
         if column == self.target_column:
-            return _Again(column)
+            return TextColumn(column)
         if self.options.categorical != "error" and not self.options.transpose:
-            return _Again(column)
+            return TextColumn(column)
         if '"' in cell:
             return self._stray_quote(line, column, cell, n_cells)
         first = self.n == 0 and not self.dialect.has_header
         advice = (
             "If the first line names the columns, say header=True."
             if first
-            else "Mend the cell; or make the column the target or the row names, ignore it, or read "
-            "it with categorical='onehot' (a column of 0 and 1 for each value) or 'drop'."
+            else "Mend the cell; or make the column the target or the row names, ignore it, or "
+            "read it with categorical='onehot' (a column of 0 and 1 for each value) or 'drop'."
         )
         if self.options.transpose:
             advice = "Mend the cell; or ignore the row, or name it as the target."
@@ -358,8 +358,8 @@ class _Reading:
 
     def _stray_quote(self, line, column, cell, n_cells):
         return DataError(
-            f"Stray quote{self._called(column)}: {_short(cell)} opens or closes a quoted cell where "
-            "none may, or it is never closed.",
+            f"Stray quote{self._called(column)}: {_short(cell)} opens or closes a quoted cell "
+            "where none may, or it is never closed.",
             file=self.path,
             line=line,
             column=column + 1,
@@ -385,7 +385,8 @@ class _Reading:
             raise self._missing_error()
         if self.n == 0:
             raise DataError(
-                "There are no rows of data" + (" below the header." if self.dialect.has_header else "."),
+                "There are no rows of data"
+                + (" below the header." if self.dialect.has_header else "."),
                 file=self.path,
                 advice="Lines with missing values were left out." if self.dropped else "",
             )
@@ -454,7 +455,9 @@ class _Reading:
         X = table.X if keep.all() else table.X[keep]
         table.X = X.T
         samples = table.feature_names
-        table.feature_names = None if names is None else [n for n, k in zip(names, keep, strict=True) if k]
+        table.feature_names = (
+            None if names is None else [n for n, k in zip(names, keep, strict=True) if k]
+        )
         table.row_names = samples
         table.detection.append("The table is transposed: its columns are the samples.")
         if self.options.features is not None:
@@ -493,7 +496,10 @@ def _short(cell):
 
 def _append_categories(table, names, categories, texts):
     """Columns of 0 and 1 for the values of text columns."""
-    columns, labels = [table.X], list(table.feature_names or [f"x{j}" for j in range(table.X.shape[1])])
+    columns, labels = (
+        [table.X],
+        list(table.feature_names or [f"x{j}" for j in range(table.X.shape[1])]),
+    )
     for j in categories:
         values, code = np.unique(np.array(texts[j], dtype=object), return_inverse=True)
         columns.append(np.eye(len(values))[code])
@@ -522,6 +528,10 @@ def as_labels(cells):
             labels = np.empty(len(cells), dtype=object)
             labels[:] = cells
             return labels
-    if cells.dtype.kind == "f" and (np.abs(cells) < 2**53).all() and (cells == np.floor(cells)).all():
+    if (
+        cells.dtype.kind == "f"
+        and (np.abs(cells) < 2**53).all()
+        and (cells == np.floor(cells)).all()
+    ):
         return cells.astype(np.int64)
     return cells

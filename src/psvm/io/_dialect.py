@@ -1,6 +1,7 @@
-"""How a text file is written: delimiter, decimal point, header and row names, from its first lines."""
+"""How a text file is written: delimiter, decimal point, header, row names; from its first lines."""
 
 import csv
+import difflib
 import re
 from dataclasses import dataclass, field
 from itertools import islice
@@ -93,6 +94,10 @@ def detect(head, options, path):
         delimiter = _find_delimiter(texts)
     rows, used = _split(texts, delimiter, SAMPLE_ROWS)
     rows = rows[: max(3, SAMPLE_CELLS // len(rows[0]))]
+    used = used[:1]
+    if options.transpose:  # rows that may be text
+        special = {options.target, *options.ignore}
+        rows = [rows[0], *(row for row in rows[1:] if row[0] not in special)]
     decimal = options.decimal
     if decimal == "auto":
         decimal = _find_decimal(rows, delimiter)
@@ -278,8 +283,6 @@ def find_column(wanted, names, path, what):
 
 def suggestion(wanted, names):
     """What may have been meant by a name that is not there."""
-    import difflib
-
     lower = {name.lower(): name for name in names}
     near = difflib.get_close_matches(str(wanted).lower(), lower, n=3, cutoff=0.6)
     if near:
@@ -301,3 +304,18 @@ def _describe(dialect, skipped):
         yield "There is no header; the columns are called x0, x1, ..."
     if dialect.row_names is not None:
         yield f"Column {dialect.row_names + 1} holds the names of the rows."
+
+
+def split_rows(text, options, path):
+    """All rows of a small text as lists of strings, and the line of each."""
+    try:
+        lines = text.decode().splitlines(keepends=True)
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise not_utf8(
+            text[error.start : error.end].decode("utf-8", "surrogateescape"), path, line, None
+        ) from None
+    if not any(line.strip() for line in lines):
+        raise DataError("The file is empty.", file=path)
+    delimiter = _find_delimiter(lines) if options.delimiter == "auto" else options.delimiter
+    return _split(lines, delimiter, None)

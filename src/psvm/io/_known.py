@@ -35,9 +35,7 @@ def add_estimators(registry):
                 unpack=unpack_sphered,
             )
         )
-    registry.add(
-        Entry("psvm.PSVMSelector", selection.PSVMSelector, drop=frozenset(("solution_",)))
-    )
+    registry.add(Entry("psvm.PSVMSelector", selection.PSVMSelector, drop=frozenset(("solution_",))))
     registry.add(
         Entry("psvm.GeneSelector", selection.GeneSelector, drop=frozenset(("search_", "epsilons_")))
     )
@@ -56,8 +54,10 @@ def _require(condition, what):
 def _is_index(array, size):
     """Whether an array holds increasing places below a size."""
     ok = isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype.kind == "i"
-    return ok and (len(array) == 0 or (array[0] >= 0 and array[-1] < size)) and bool(
-        (np.diff(array) > 0).all()
+    return (
+        ok
+        and (len(array) == 0 or (array[0] >= 0 and array[-1] < size))
+        and bool((np.diff(array) > 0).all())
     )
 
 
@@ -188,7 +188,8 @@ def check_svm(model, state):
     else:
         _require(len(Z) == 0, "its vectors have a wrong shape")
         _require(
-            n_sv == 0 or 0 <= state["support_"].min() <= state["support_"].max() < state["n_features_in_"],
+            n_sv == 0
+            or 0 <= state["support_"].min() <= state["support_"].max() < state["n_features_in_"],
             "the places of its support are wrong",
         )
     for name in ("_probA", "_probB"):

@@ -25,7 +25,7 @@ class ReadOptions:
 
 @dataclass(eq=False)
 class Table:
-    """Data from a file.
+    r"""Data from a file.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Table:
     >>> from psvm.io import read_table
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "iris.csv")
-    ...     _ = path.write_text("name,length,width,kind\\na,1.5,2,x\\nb,3,4.5,y\\n")
+    ...     _ = path.write_text("name,length,width,kind\na,1.5,2,x\nb,3,4.5,y\n")
     ...     table = read_table(path, target="kind")
     >>> table.X
     array([[1.5, 2. ],
