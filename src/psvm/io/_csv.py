@@ -1,5 +1,7 @@
 """Delimited text, block by block: no more of it is in memory than a few megabytes."""
 
+import re
+
 import numpy as np
 
 from .._core._csv import Place, RowParser, Stop
@@ -63,14 +65,14 @@ class Block:
             view[self.stop] = 0
 
     def head(self):
-        """Complete lines, at least three if there are."""
+        """Complete lines, at least three with content if there are."""
         self.fill()
-        while self.data.count(b"\n", 0, self.stop) < 3 and not self.final:
+        while not self.final:
+            lines = bytes(self.data[: self.stop]).splitlines(keepends=True)[:-1]
+            if sum(bool(line.strip()) and line[:1] != b"#" for line in lines) >= 3:
+                return b"".join(lines)
             self.fill()
-        if self.final:
-            return bytes(self.data[: self.stop])
-        end = self.data.rfind(b"\n", 0, self.stop) + 1
-        return bytes(self.data[:end])
+        return bytes(self.data[: self.stop])
 
 
 class Reading:
@@ -306,7 +308,7 @@ class Reading:
         line = bytes(data[start:end]).decode("utf-8", "surrogateescape")
         self._row_end = end
         if self.dialect.delimiter == " ":
-            return line.split()
+            return re.split("[ \t]+", line.strip(" \t"))
         cells = [cell.strip() for cell in line.split(self.dialect.delimiter)]
         return _join_quoted(cells, self.dialect.delimiter)
 

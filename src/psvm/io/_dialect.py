@@ -129,8 +129,10 @@ def detect(head, options, path):
 def _split(texts, delimiter, n_rows):
     """Cells of the first rows, and the number of lines up to the end of each row."""
     if delimiter == " ":
-        rows = [line.replace('"', "").split() for line in texts[:n_rows]]
-        return [row for row in rows if row], list(range(1, len(rows) + 1))
+        lines = [(i, line.strip(" \t\r\n")) for i, line in enumerate(texts[:n_rows], 1)]
+        lines = [(i, line) for i, line in lines if line] or [(1, "")]
+        rows = [re.split("[ \t]+", line.replace('"', "")) for _, line in lines]
+        return rows, [i for i, _ in lines]
     reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
     rows, used = [], []
     try:

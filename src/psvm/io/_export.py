@@ -31,11 +31,12 @@ def export_text(model):
     Examples
     --------
     >>> import psvm.io
-    >>> model = psvm.PSVR(kernel="dyadic", epsilon=1.0).fit([[0.0], [3.0], [6.0]], [0.0, 3.0, 6.0])
+    >>> K, y = [[0.0], [0.0], [2.0], [2.0]], [0.0, 0.0, 4.0, 4.0]
+    >>> model = psvm.PSVR(kernel="dyadic", epsilon=1.0).fit(K, y)
     >>> print(psvm.io.export_text(model).split("support objects")[1])
      (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)
-    column  alpha              mean  norm               object
-    0       3.242640687119284  3.0   4.242640687119285  0
+    column  alpha  mean  norm  object
+    0       3.0    1.0   2.0   0
     <BLANKLINE>
     """
     check_is_fitted(model)
