@@ -343,7 +343,7 @@ def test_missing_targets(write):
 
 def test_all_missing_values_are_counted(write):
     rows = "".join(f"{i},\n" for i in range(5000))
-    with pytest.raises(DataError, match="5000 missing values: line 2, column 2 'b'; .* 4995 more"):
+    with pytest.raises(DataError, match=r"5000 missing values: line 2, column 2 'b'; .* 4995 more"):
         read_table(write(f"a,b\n{rows}"))
 
 
@@ -396,7 +396,7 @@ def test_lines_are_counted_through_quoted_cells(write):
 
 
 def test_labels_that_are_not_utf8(write):
-    with pytest.raises(DataError, match="line 3, column 2: .*0xf6.*latin-1"):
+    with pytest.raises(DataError, match=r"line 3, column 2: .*0xf6.*latin-1"):
         read_table(write(b"a,y\n1,x\n2,sch\xf6n\n"), target="y")
 
 
@@ -408,7 +408,7 @@ def test_a_quote_that_never_closes_does_not_swallow_the_file(write):
 
 def test_near_misses(write):
     path = write("age,Diagnosis,weight\n1,x,2\n3,y,4\n")
-    with pytest.raises(DataError, match="no column 'diagnosis'.*Did you mean 'Diagnosis'"):
+    with pytest.raises(DataError, match=r"no column 'diagnosis'.*Did you mean 'Diagnosis'"):
         read_table(path, target="diagnosis")
     with pytest.raises(DataError, match="They are 'age', 'Diagnosis', 'weight'"):
         read_table(path, target="zzz")

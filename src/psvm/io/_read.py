@@ -170,7 +170,7 @@ def format_of(path):
         if members and all(member.endswith(".npy") for member in members):
             return "npz"
     with Source(path) as source:
-        head = source.read(4096)
+        head = source.head(4096)
     name = plain_name(path)
     for magic, kind in MAGIC.items():
         if head.startswith(magic):

@@ -85,6 +85,14 @@ class Source(io.RawIOBase):
         except DAMAGED as error:
             raise self._damage(error) from None
 
+    def head(self, n):
+        """The first n bytes, fewer if there are fewer."""
+        parts = []
+        while n > 0 and (part := self.read(n)):
+            parts.append(part)
+            n -= len(part)
+        return b"".join(parts)
+
     def share(self):
         """How much of the file was read, from 0 to 1."""
         return self._raw.tell() / max(self._size, 1)
