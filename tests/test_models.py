@@ -88,8 +88,9 @@ def check(model, data, folder):
         assert found.dtype == expected.dtype, name
         np.testing.assert_array_equal(found, expected, err_msg=name)
     first = (folder / "model.psvm").read_bytes()
-    psvm.save(loaded, folder / "model.psvm")
-    assert (folder / "model.psvm").read_bytes() == first
+    psvm.save(loaded, folder / "again.psvm")
+    if not model_info(folder / "model.psvm")["not_kept"]:
+        assert (folder / "again.psvm").read_bytes() == first
     return loaded
 
 
@@ -294,16 +295,12 @@ def test_any_zip_program_can_look_into_it(tmp_path):
     ("model", "message"),
     [
         (PSVC(kernel=lambda A, B: A @ B.T, epsilon=0.5), "is Python code"),
-        (PSVC(kernel=np.add.outer, epsilon=0.5), "is Python code"),
         (make_pipeline(StandardScaler(), KNeighborsClassifier()), "KNeighborsClassifier"),
     ],
 )
 def test_what_cannot_be_saved(tmp_path, model, message):
-    data = X[:, :1] if getattr(model, "kernel", None) is np.add.outer else X
-    if getattr(model, "kernel", None) is np.add.outer:
-        model.kernel = lambda A, B: np.add.outer(A[:, 0], B[:, 0])
     with pytest.raises(TypeError, match=message):
-        psvm.save(model.fit(data, Y), tmp_path / "m.psvm")
+        psvm.save(model.fit(X, Y), tmp_path / "m.psvm")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -365,20 +362,37 @@ def accept_or_refuse(small, data):
     return True
 
 
+def refused(path):
+    try:
+        psvm.load(path)
+    except ModelFileError:
+        return True
+    return False
+
+
 def test_every_byte_matters(small):
-    whole = small[0]
+    whole, _, path = small
     assert accept_or_refuse(small, whole)
-    for i in range(len(whole)):
-        flipped = bytes([whole[i] ^ (1 << i % 8)])
-        assert not accept_or_refuse(small, whole[:i] + flipped + whole[i + 1 :])
+    with open(path, "r+b", buffering=0) as file:
+        for i, byte in enumerate(whole):
+            for mask in (1 << i % 8, 0xFF):
+                file.seek(i)
+                file.write(bytes([byte ^ mask]))
+                assert refused(path), i
+            file.seek(i)
+            file.write(bytes([byte]))
+    assert accept_or_refuse(small, path.read_bytes())
 
 
 def test_every_truncation_is_refused(small):
-    whole = small[0]
-    for n in range(len(whole)):
-        assert not accept_or_refuse(small, whole[:n])
+    whole, _, path = small
     assert not accept_or_refuse(small, whole + b"\0")
     assert not accept_or_refuse(small, b"\0" + whole)
+    path.write_bytes(whole)
+    with open(path, "r+b", buffering=0) as file:
+        for n in reversed(range(len(whole))):
+            file.truncate(n)
+            assert refused(path), n
 
 
 @given(st.binary(max_size=300), st.integers(0, 5000))
@@ -512,11 +526,9 @@ def test_deep_nesting(small):
     deep = None
     for _ in range(500):
         deep = [deep]
-    for levels, message in ((deep, "nested too deeply"), (None, None)):
-        if levels is not None:
-            small[2].write_bytes(rebuilt(small[0], setter("model", "state", "alpha_", levels)))
-            with pytest.raises(ModelFileError, match=message):
-                psvm.load(small[2])
+    small[2].write_bytes(rebuilt(small[0], setter("model", "state", "alpha_", deep)))
+    with pytest.raises(ModelFileError, match="nested too deeply"):
+        psvm.load(small[2])
     text = b'{"format":"psvm-model","version":1,"model":' + b"[" * 10**5 + b"]" * 10**5 + b"}"
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -758,7 +770,7 @@ def test_skops(model, data):
     skops = pytest.importorskip("skops.io")
     file = skops.dumps(model)
     types = skops.get_untrusted_types(data=file)
-    assert all(name.split(".")[0] in ("psvm", "numpy", "scipy", "sklearn") for name in types)
+    assert {name.split(".")[0] for name in types} <= {"psvm", "functools", "sklearn"}
     loaded = skops.loads(file, trusted=types)
     for (_, expected), (_, found) in zip(outputs(model, data), outputs(loaded, data), strict=True):
         np.testing.assert_array_equal(found, expected)
