@@ -109,7 +109,7 @@ def tables(draw):
     st.integers(1, 40),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_tables_of_any_block_size(scratch, table, delimiter, end, block, last_end):
     """Cutting the text anywhere changes nothing."""
     X, labels = table
@@ -441,7 +441,7 @@ def test_no_such_file(tmp_path):
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_garbage_is_refused_or_read(scratch, garbage):
     path = scratch / "g.csv"
     path.write_bytes(garbage)
@@ -453,7 +453,7 @@ def test_garbage_is_refused_or_read(scratch, garbage):
 
 
 @given(st.text(alphabet='01.,"\n\r e-x\t;', max_size=60), st.integers(1, 20))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_nearly_a_table(scratch, text, block):
     """Whatever the blocks, the answer or the error is the same."""
     path = scratch / "n.csv"

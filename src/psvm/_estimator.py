@@ -230,12 +230,15 @@ class BasePSVM(KernelMixin, BaseEstimator):
         if self._kernel_name not in MEASURED:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
-            # Translated anew: nothing of the other objects is kept, and a file need not hold it.
-            self._prepared_support = _prepare(description.kernel, self.support_objects_)
+            self._prepare_support()
         elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
             self.support_objects_ = self.feature_names_in_[support]
         else:
             self.support_objects_ = support
+
+    def _prepare_support(self):
+        """Translate the support objects for the kernel: nothing of the other objects is kept."""
+        self._prepared_support = self._kernel.prepare(self._rounded(self.support_objects_))
 
     def _decide(self, X):
         """``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects."""

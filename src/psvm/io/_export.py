@@ -10,7 +10,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
-from .._estimator import MEASURED, BasePSVM
+from .._estimator import BasePSVM
+from .._kernel_choice import MEASURED
 from ..selection import PSVMSelector
 from ._models import summarise
 

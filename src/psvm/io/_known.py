@@ -1,16 +1,19 @@
 """What is written of each estimator of psvm, and what must hold when it is read."""
 
+import importlib
+import importlib.util
 from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
-from .. import selection, sphered
-from .._estimator import MEASURED, _prepare
-from ..estimators import PSVC, PSVR
-from ..kernels import FeatureMap, Kernel
+from .. import _multiclass, selection
+from .._estimator import BasePSVM
+from .._kernel_choice import MEASURED
+from ..kernels import FeatureMap, Kernel, _base, _sequence_features, _sequence_pairs
 from ..selection import _protocol, preprocessing
-from ..sphered import _estimator as sphered_estimator
+from ..sphered import _base as sphered_base
 from ._errors import ModelFileError
 from ._registry import Entry
 
@@ -18,32 +21,75 @@ PER_COLUMN = {"alpha_": 0.0, "column_means_": np.nan, "column_norms_": np.nan}
 """Of these only the entries of the support are written; the others get this value."""
 
 
+SOLUTIONS = frozenset(("solution_", "solutions_"))
+"""Certificates with vectors as long as the training data; their numbers are kept elsewhere."""
+
+
 def add_estimators(registry):
-    """Register all estimators of psvm."""
-    machine = {"drop": frozenset(("solution_", "_prepared_support"))}
-    for cls in (PSVC, PSVR):
-        registry.add(
-            Entry(f"psvm.{cls.__name__}", cls, pack=pack_psvm, unpack=unpack_psvm, **machine)
-        )
-    for cls in (sphered.SpheredSVC, sphered.SpheredSVCCV):
-        registry.add(
-            Entry(
-                f"psvm.{cls.__name__}",
-                cls,
-                drop=frozenset(("solutions_",)),
-                pack=pack_sphered,
-                unpack=unpack_sphered,
-            )
-        )
-    registry.add(Entry("psvm.PSVMSelector", selection.PSVMSelector, drop=frozenset(("solution_",))))
-    registry.add(
-        Entry("psvm.GeneSelector", selection.GeneSelector, drop=frozenset(("search_", "epsilons_")))
-    )
+    """Register all estimators of psvm, and the parts of which they consist."""
+    special = {
+        selection.GeneSelector: {"drop": SOLUTIONS | {"search_", "epsilons_"}},
+        selection.PSVMSelector: {"drop": SOLUTIONS},
+    }
+    for name, cls in public_estimators():
+        if issubclass(cls, BasePSVM):
+            how = {
+                "drop": SOLUTIONS | {"_prepared_support"},
+                "pack": pack_psvm,
+                "unpack": unpack_psvm,
+            }
+        elif issubclass(cls, sphered_base.BaseSphered):
+            how = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
+        else:
+            search = {
+                "drop": SOLUTIONS | {"cv_results_"},
+                "pack": pack_search,
+                "unpack": unpack_search,
+            }
+            how = special.get(cls, search)
+        registry.add(Entry(name, cls, **how))
     registry.add(Entry("psvm.selection.Scaled", _protocol.Scaled, drop=frozenset(("train",))))
     for name in ("QuantileNormalizer", "RangeClipper", "PresentCall"):
         registry.add(Entry(f"psvm.selection.{name}", getattr(preprocessing, name)))
     registry.add(Entry("psvm.kernels.FeatureMap", FeatureMap))
     registry.add_function("psvm.floored_log2", preprocessing._floored_log2)
+    prepared = (_sequence_features.FeatureTable, _sequence_pairs.Prepared, _base._Parts)
+    for cls in prepared:
+        registry.add(Entry(f"psvm.prepared.{cls.__name__.strip('_')}", cls))
+    if hasattr(_multiclass, "Labels"):
+        registry.add(Entry("psvm.Labels", _multiclass.Labels))
+
+
+def public_estimators():
+    """Names and classes of all public estimators."""
+    for module in ("psvm", "psvm.model_selection", "psvm.evaluation", "psvm.comparators"):
+        if importlib.util.find_spec(module) is None:
+            continue
+        found = importlib.import_module(module)
+        for name in found.__all__:
+            cls = getattr(found, name)
+            if isinstance(cls, type) and issubclass(cls, BaseEstimator):
+                yield f"psvm.{name}", cls
+
+
+def pack_search(state):
+    """Without what is the same in the best model of a search."""
+    best = vars(state["best_estimator_"]) if "best_estimator_" in state else {}
+    return {k: v for k, v in state.items() if not (k in best and best[k] is v)}
+
+
+def unpack_search(model, state):
+    """A search shows the public attributes of its best model."""
+    best = vars(state["best_estimator_"]) if "best_estimator_" in state else {}
+    shown = {k: v for k, v in best.items() if k.endswith("_") and not k.startswith("_")}
+    vars(model).update({**shown, **state})
+
+
+def unpack_isotonic(model, state):
+    """The interpolation is made again from its knots."""
+    vars(model).update(state)
+    if "X_thresholds_" in state:
+        model._build_f(model.X_thresholds_, model.y_thresholds_)
 
 
 def _require(condition, what):
@@ -89,7 +135,7 @@ def unpack_psvm(model, state):
         _check_support_objects(model, state)
     vars(model).update(state)
     if "_kernel" in state:
-        model._prepared_support = _prepare(model._kernel, model.support_objects_)
+        model._prepare_support()
 
 
 def _check_support_objects(model, state):
@@ -99,7 +145,8 @@ def _check_support_objects(model, state):
     measured = model.kernel in MEASURED if isinstance(model.kernel, str) else False
     _require(measured != ("_kernel" in state), "its kernel is missing")
     if measured:
-        _require(len(state["alpha_"]) == state["n_features_in_"], "its number of columns is wrong")
+        n = state["alpha_"].shape[-1]
+        _require(n == state["n_features_in_"], "its number of columns is wrong")
         return
     kernel = state["_kernel"]
     _require(isinstance(kernel, Kernel), "its kernel is none")
@@ -121,9 +168,9 @@ def pack_sphered(state):
 
 
 _ROWS = {
-    sphered_estimator._shift: "shift",
-    sphered_estimator._take: "take",
-    sphered_estimator._evaluate: "evaluate",
+    sphered_base._shift: "shift",
+    sphered_base._take: "take",
+    sphered_base._evaluate: "evaluate",
 }
 
 
@@ -142,11 +189,11 @@ def unpack_sphered(model, state):
 def _check_rows(function, rows, state):
     coef, n_features = state["dual_coef_"], state["n_features_in_"]
     _require(isinstance(coef, np.ndarray) and coef.ndim == 2, "it has no coefficients")
-    if function is sphered_estimator._shift:
+    if function is sphered_base._shift:
         _require(np.shape(rows["origin"])[-1:] in ((), (n_features,)), "its origin is wrong")
         _require(coef.shape[1] == n_features, "its coefficients are wrong")
         return
-    if function is sphered_estimator._take:
+    if function is sphered_base._take:
         _require(_is_index(rows["objects"], n_features), "its objects are wrong")
         _require(len(rows["objects"]) == coef.shape[1], "its coefficients are wrong")
         return

@@ -41,9 +41,13 @@ NEVER_KEPT = frozenset(("p_values", "row_objects"))
 """Those of them that may be as large as the training data; they are kept only if they are words
 or numbers."""
 SKLEARN = (
+    "calibration.CalibratedClassifierCV",
+    "calibration._CalibratedClassifier",
+    "calibration._SigmoidCalibration",
     "discriminant_analysis.LinearDiscriminantAnalysis",
     "feature_selection.VarianceThreshold",
     "impute.SimpleImputer",
+    "isotonic.IsotonicRegression",
     "linear_model.LinearRegression",
     "linear_model.LogisticRegression",
     "linear_model.Ridge",
@@ -223,8 +227,15 @@ def registry():
     for path in SKLEARN:
         module, name = path.rsplit(".", 1)
         cls = getattr(importlib.import_module(f"sklearn.{module}"), name)
-        check = _known.check_svm if module == "svm" and name != "LinearSVC" else None
-        found.add(Entry(f"sklearn.{path}", cls, unpack=check))
+        special = {
+            "svm.NuSVC": {"unpack": _known.check_svm},
+            "svm.SVC": {"unpack": _known.check_svm},
+            "isotonic.IsotonicRegression": {
+                "drop": frozenset(("f_",)),
+                "unpack": _known.unpack_isotonic,
+            },
+        }
+        found.add(Entry(f"sklearn.{path}", cls, **special.get(path, {})))
     for name in ("log", "log1p", "log2", "log10", "sqrt"):
         found.add_function(f"numpy.{name}", getattr(np, name))
     _known.add_estimators(found)
