@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 
-from .._core._csv import RowParser
 from ._csv import Reading, TextColumn
 from ._errors import DataError, Finding, Severity
 from ._read import check_options, format_of, read_with
@@ -105,12 +104,7 @@ class _Checking(Reading):
     def _skip_line(self):
         end = self.block.data.find(b"\n", self.block.start, self.block.stop)
         self.block.start = self.block.stop if end < 0 else end + 1
-        self.parser = RowParser(
-            self.place,
-            ord(self.dialect.delimiter),
-            ord(self.dialect.decimal),
-            self.parser.line + 1,
-        )
+        self._start_parser(self.parser.line + 1)
 
 
 def _called(table, j):

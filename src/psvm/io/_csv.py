@@ -1,11 +1,11 @@
 """Delimited text, block by block: no more of it is in memory than a few megabytes."""
 
-import re
-
 import numpy as np
 
 from .._core._csv import Place, RowParser, Stop
-from ._dialect import DELIMITERS, detect, find_column, is_missing, not_utf8, suggestion
+from ._columns import append_categories, as_labels, select_features
+from ._complaints import SHOWN, Complaints, split_line
+from ._dialect import detect, find_column, is_missing, not_utf8, suggestion
 from ._errors import DataError
 from ._streams import Source
 from ._table import Table
@@ -14,11 +14,6 @@ BLOCK = 1 << 21
 """Bytes of text in memory; more if a line is longer."""
 SCRATCH_ROWS = 1 << 15
 """Rows that the compiled parser reads at once."""
-SHOWN = 5
-"""Missing cells that an error names."""
-MISSING_ADVICE = (
-    "Fill in the values, or read with missing='drop' (leaves the rows out) or missing='nan'."
-)
 
 
 class TextColumn(Exception):
@@ -89,12 +84,11 @@ class Reading:
                 advice="Give its format if it is a known one.",
             )
         self.dialect = detect(head, options, self.path)
+        self.complaints = Complaints(self.path, self.dialect)
         self.block.start = self.dialect.start
         self.text = set(text) | self.dialect.text
         self._assign_columns()
-        self.parser = RowParser(
-            self.place, ord(self.dialect.delimiter), ord(self.dialect.decimal), self.dialect.line
-        )
+        self._start_parser(self.dialect.line)
         self.n = 0
         self.values = np.empty((0, len(self.numbers)))
         self.target = np.empty(0)
@@ -265,12 +259,7 @@ class Reading:
         wrong = np.argwhere(np.isinf(values))
         if len(wrong):
             i, j = wrong[0]
-            raise DataError(
-                f"The number{self._called(columns[j])} is too large for a double.",
-                file=self.path,
-                line=int(lines[i]),
-                column=columns[j] + 1,
-            )
+            raise self.complaints.too_large(int(lines[i]), columns[j])
 
     def _note_gap(self, line, column):
         self.n_gaps += 1
@@ -279,26 +268,31 @@ class Reading:
 
     # --- problems
 
-    def _called(self, column):
-        names = self.dialect.names
-        named = self.dialect.has_header and column < len(names) and names[column]
-        return f" in column {names[column]!r}" if named else ""
-
     def _stopped(self, why):
         """Raise what is wrong, or go on if a row or a column is text and may be."""
         line, column = self.parser.bad_line, self.parser.bad_column
         cells = self._row_cells()
-        if why is Stop.NOT_A_NUMBER and self._is_target_row(cells):
-            self._keep_text_row(cells)
-            return
         cell = cells[column] if column < len(cells) else ""
-        error = {
-            Stop.NOT_A_NUMBER: self._not_a_number,
-            Stop.QUOTE: self._stray_quote,
-            Stop.TOO_FEW: self._ragged,
-            Stop.TOO_MANY: self._ragged,
-        }[why](line, column, cell, len(cells))
-        raise error
+        if why is Stop.QUOTE:
+            raise self.complaints.stray_quote(line, column, cell)
+        if why is not Stop.NOT_A_NUMBER:
+            n_cells = column + 1 if why is Stop.TOO_FEW else max(len(cells), column + 1)
+            raise self.complaints.ragged(line, n_cells)
+        if self._is_target_row(cells):
+            self._keep_text_row(cells)
+        elif column == self.target_column or self._may_be_text:
+            raise TextColumn(column)
+        else:
+            advice = {}
+            if self.options.transpose:
+                advice = {"advice": "Mend the cell; or ignore the row, or name it as the target."}
+            elif self.n == 0 and not self.dialect.has_header:
+                advice = {"advice": "If the first line names the columns, say header=True."}
+            raise self.complaints.not_a_number(line, column, cell, **advice)
+
+    @property
+    def _may_be_text(self):
+        return self.options.categorical != "error" and not self.options.transpose
 
     def _row_cells(self):
         """The cells of the row at which the parser stopped, split in the plainest way."""
@@ -307,10 +301,7 @@ class Reading:
         end = min((e for e in ends if e >= 0), default=self.block.stop)
         line = bytes(data[start:end]).decode("utf-8", "surrogateescape")
         self._row_end = end
-        if self.dialect.delimiter == " ":
-            return re.split("[ \t]+", line.strip(" \t"))
-        cells = [cell.strip() for cell in line.split(self.dialect.delimiter)]
-        return _join_quoted(cells, self.dialect.delimiter)
+        return split_line(line, self.dialect.delimiter)
 
     def _is_target_row(self, cells):
         """Whether this is the row of labels of a transposed table, or one to leave out."""
@@ -322,69 +313,18 @@ class Reading:
     def _keep_text_row(self, cells):
         self.text_rows[cells[self.dialect.row_names]] = [cells[j] for j in self.numbers]
         self.block.start = self._row_end
-        parser = RowParser(
-            self.place,
-            ord(self.dialect.delimiter),
-            ord(self.dialect.decimal),
-            self.parser.line,
-        )
-        self.parser = parser
+        self._start_parser(self.parser.line)
 
-    def _not_a_number(self, line, column, cell, n_cells):
-        try:
-            cell.encode()
-        except UnicodeEncodeError:
-            return not_utf8(cell, self.path, line, column + 1)
-        if column == self.target_column:
-            return TextColumn(column)
-        if self.options.categorical != "error" and not self.options.transpose:
-            return TextColumn(column)
-        if '"' in cell:
-            return self._stray_quote(line, column, cell, n_cells)
-        first = self.n == 0 and not self.dialect.has_header
-        advice = (
-            "If the first line names the columns, say header=True."
-            if first
-            else "Mend the cell; or make the column the target or the row names, ignore it, or "
-            "read it with categorical='onehot' (a column of 0 and 1 for each value) or 'drop'."
-        )
-        if self.options.transpose:
-            advice = "Mend the cell; or ignore the row, or name it as the target."
-        return DataError(
-            f"{_short(cell)}{self._called(column)} is not a number.",
-            file=self.path,
-            line=line,
-            column=column + 1,
-            advice=advice,
-        )
-
-    def _stray_quote(self, line, column, cell, n_cells):
-        return DataError(
-            f"Stray quote{self._called(column)}: {_short(cell)} opens or closes a quoted cell "
-            "where none may, or it is never closed.",
-            file=self.path,
-            line=line,
-            column=column + 1,
-            advice="Remove it, or write a quote within a quoted cell twice.",
-        )
-
-    def _ragged(self, line, column, cell, n_cells):
-        expected = len(self.place)
-        n_cells = max(n_cells, expected + 1) if column == expected else n_cells
-        delimiter = DELIMITERS.get(self.dialect.delimiter, repr(self.dialect.delimiter))
-        return DataError(
-            f"This row has {n_cells} cells, but {expected} are expected.",
-            file=self.path,
-            line=line,
-            column=min(n_cells, expected) + (column == expected),
-            advice=f"Add or remove cells, or quote those that contain a {delimiter}.",
-        )
+    def _start_parser(self, line):
+        """Read on at the start of the block, which is this line."""
+        delimiter, decimal = ord(self.dialect.delimiter), ord(self.dialect.decimal)
+        self.parser = RowParser(self.place, delimiter, decimal, line)
 
     # --- the table
 
     def _finish(self):
         if self.n_gaps:
-            raise self._missing_error()
+            raise self.complaints.missing(self.gaps, self.n_gaps)
         if self.n == 0:
             raise DataError(
                 "There are no rows of data"
@@ -405,7 +345,7 @@ class Reading:
             format="csv",
         )
         if self.categories:
-            _append_categories(table, self.dialect.names, self.categories, texts)
+            append_categories(table, self.dialect.names, self.categories, texts)
         if self.target_column is not None:
             cells = texts.get(self.target_column)
             table.y = as_labels(self.target if cells is None else cells)
@@ -413,21 +353,6 @@ class Reading:
         if self.options.transpose:
             self._transpose(table)
         return table
-
-    def _missing_error(self):
-        (line, column), *_ = self.gaps
-        places = "; ".join(
-            f"line {i}, column {j + 1}{self._called(j).replace(' in column', '')}"
-            for i, j in self.gaps
-        )
-        more = f" and {self.n_gaps - len(self.gaps)} more" if self.n_gaps > len(self.gaps) else ""
-        return DataError(
-            f"{self.n_gaps} missing value{'s' * (self.n_gaps > 1)}: {places}{more}.",
-            file=self.path,
-            line=line,
-            column=column + 1,
-            advice=MISSING_ADVICE,
-        )
 
     def _notes(self):
         notes = []
@@ -475,65 +400,3 @@ class Reading:
             file=self.path,
             advice=suggestion(target, [*self.text_rows, *(names or [])]),
         )
-
-
-def _join_quoted(cells, delimiter):
-    """Put pieces of quoted cells together again."""
-    joined = []
-    for cell in cells:
-        if joined and joined[-1].startswith('"') and joined[-1].count('"') % 2:
-            joined[-1] += delimiter + cell
-        else:
-            joined.append(cell)
-    return [c[1:-1].replace('""', '"') if _is_quoted(c) else c for c in joined]
-
-
-def _is_quoted(cell):
-    return len(cell) > 1 and cell[0] == cell[-1] == '"' and cell.count('"') % 2 == 0
-
-
-def _short(cell):
-    return repr(cell if len(cell) <= 40 else cell[:37] + "...")
-
-
-def _append_categories(table, names, categories, texts):
-    """Columns of 0 and 1 for the values of text columns."""
-    columns, labels = (
-        [table.X],
-        list(table.feature_names or [f"x{j}" for j in range(table.X.shape[1])]),
-    )
-    for j in categories:
-        values, code = np.unique(np.array(texts[j], dtype=object), return_inverse=True)
-        columns.append(np.eye(len(values))[code])
-        labels += [f"{names[j]}={value}" for value in values]
-    table.X, table.feature_names = np.hstack(columns), labels
-    table.detection.append(
-        "Columns of text are written as columns of 0 and 1: "
-        + ", ".join(names[j] for j in categories)
-        + "."
-    )
-
-
-def select_features(table, features):
-    """The features that are asked for, in that order."""
-    names = table.feature_names or [f"x{j}" for j in range(table.X.shape[1])]
-    index = [find_column(str(f), names, table.source, "a feature") for f in features]
-    table.X, table.feature_names = table.X[:, index], [names[j] for j in index]
-
-
-def as_labels(cells):
-    """A target: integers if all are, else floats if all are numbers, else strings."""
-    if not isinstance(cells, np.ndarray):
-        try:
-            cells = np.array([float(cell) for cell in cells])
-        except ValueError:
-            labels = np.empty(len(cells), dtype=object)
-            labels[:] = cells
-            return labels
-    if (
-        cells.dtype.kind == "f"
-        and (np.abs(cells) < 2**53).all()
-        and (cells == np.floor(cells)).all()
-    ):
-        return cells.astype(np.int64)
-    return cells

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from ..kernels._sequence import parse_fasta
-from ._csv import MISSING_ADVICE, as_labels, select_features
+from ._columns import as_labels, select_features
+from ._complaints import MISSING_ADVICE
 from ._dialect import find_column, suggestion
 from ._errors import DataError
 from ._streams import Source, read_all

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from .._validation import check_choice, check_flag
-from ._csv import as_labels, read_csv
+from ._columns import as_labels
+from ._csv import read_csv
 from ._dialect import find_column, is_missing, split_rows
 from ._errors import DataError
 from ._formats import READERS

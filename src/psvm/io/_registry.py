@@ -129,8 +129,8 @@ class Entry:
         model = self._construct({k: decoder.decode(v) for k, v in kept.items()})
         state = {k: decoder.decode(v) for k, v in state.items()}
         for name in state:
-            public = name.endswith("_") or name.startswith("_") or not hasattr(self.cls, name)
-            if not name.isidentifier() or name.startswith("__") or not public:
+            method = callable(getattr(self.cls, name, None))
+            if not name.isidentifier() or name.startswith("__") or method:
                 raise ModelFileError(f"{name!r} is no attribute of {self.name}.")
         if self.unpack is None:
             vars(model).update(state)
