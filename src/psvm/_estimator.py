@@ -238,7 +238,10 @@ class BasePSVM(KernelMixin, BaseEstimator):
 
     def _prepare_support(self):
         """Translate the support objects for the kernel: nothing of the other objects is kept."""
-        self._prepared_support = self._kernel.prepare(self._rounded(self.support_objects_))
+        objects = self.support_objects_
+        # A user's kernel need not know what to do with no objects.
+        some = objects.shape[0] > 0
+        self._prepared_support = self._kernel.prepare(self._rounded(objects)) if some else None
 
     def _decide(self, X):
         """``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects."""
@@ -263,6 +266,8 @@ class BasePSVM(KernelMixin, BaseEstimator):
 
     def _support_columns(self, X):
         """The columns of the support objects."""
+        if len(self.support_) == 0:
+            return np.empty((X.shape[0], 0))
         if self._kernel_name in MEASURED:
             K = X[:, self.support_]
             return K.toarray() if sp.issparse(K) else K

@@ -81,7 +81,13 @@ def load(path):
 
     Examples
     --------
-    See `save`.
+    >>> import pathlib, tempfile, psvm
+    >>> model = psvm.PSVR(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "line.psvm")
+    ...     psvm.save(model, path)
+    ...     psvm.load(path)
+    PSVR(epsilon=0.1, kernel='linear')
     """
     metadata, arrays = read_container(path)
     return _decode(path, metadata, arrays)
