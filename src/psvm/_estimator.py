@@ -230,14 +230,18 @@ class BasePSVM(KernelMixin, BaseEstimator):
         if self._kernel_name not in MEASURED:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
-            translated = description.matrix.Z is not description.objects
-            self._prepared_support = (
-                description.matrix.Z[support] if translated else self.support_objects_
-            )
+            self._prepare_support()
         elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
             self.support_objects_ = self.feature_names_in_[support]
         else:
             self.support_objects_ = support
+
+    def _prepare_support(self):
+        """Translate the support objects for the kernel: nothing of the other objects is kept."""
+        objects = self.support_objects_
+        # A user's kernel need not know what to do with no objects.
+        some = objects.shape[0] > 0
+        self._prepared_support = self._kernel.prepare(self._rounded(objects)) if some else None
 
     def _decide(self, X):
         """``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects."""
@@ -262,6 +266,8 @@ class BasePSVM(KernelMixin, BaseEstimator):
 
     def _support_columns(self, X):
         """The columns of the support objects."""
+        if len(self.support_) == 0:
+            return np.empty((X.shape[0], 0))
         if self._kernel_name in MEASURED:
             K = X[:, self.support_]
             return K.toarray() if sp.issparse(K) else K

@@ -65,7 +65,12 @@ def read_fasta(path, *, upper=False):
     text = Path(path).read_bytes()
     if text.startswith(b"\x1f\x8b"):
         text = gzip.decompress(text)
-    before, *records = ("\n" + text.decode().replace("\r", "\n")).split("\n>")
+    return parse_fasta(text.decode(), path, upper=upper)
+
+
+def parse_fasta(text, path, *, upper=False):
+    """The records of a text; `path` is what an error calls it."""
+    before, *records = ("\n" + text.replace("\r", "\n")).split("\n>")
     if before.strip() or not records:
         raise ValueError(f"{os.fspath(path)!r} is not a FASTA file: it must begin with '>'.")
     sequences = []

@@ -30,8 +30,18 @@ class Status(enum.Enum):
     """No step decreases the objective in double precision, though the tolerance is not reached."""
 
 
+class StatusByName:
+    """Pickled with the name of its status: formats such as that of skops know no enums."""
+
+    def __getstate__(self):
+        return {**vars(self), "status": self.status.value}
+
+    def __setstate__(self, state):
+        vars(self).update(state, status=Status(state["status"]))
+
+
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(StatusByName):
     """Answer of a solver, with its certificate recomputed from alpha.
 
     Attributes

@@ -17,6 +17,7 @@ import scipy.linalg as sl
 
 from .._core._svm import smo
 from ..solvers import Status
+from ..solvers._solution import StatusByName
 
 PRECISION = 1e-13
 """Violations below this share of the largest value cannot be certified in double precision."""
@@ -43,7 +44,7 @@ class Limits:
 
 
 @dataclass(frozen=True, eq=False)
-class DualSolution:
+class DualSolution(StatusByName):
     """Answer of the dual, with its certificate recomputed from v.
 
     Attributes

@@ -1,0 +1,72 @@
+"""Files that are there as a whole or not at all."""
+
+import os
+import secrets
+import stat
+from contextlib import contextmanager, suppress
+
+
+@contextmanager
+def atomic_write(path, mode="wb", **options):
+    """Open a file for writing that appears under its name when all of it is on the disk.
+
+    The text goes to a new file in the same directory, which takes the place of an old one at the
+    end. After an error, a full disk or Ctrl-C the old file is as it was and nothing else is left.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A device or pipe is written directly.
+    mode : {"wb", "w"}, default="wb"
+    **options
+        As for `open`.
+
+    Yields
+    ------
+    file object
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from psvm.io import atomic_write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.txt")
+    ...     with atomic_write(path, "w") as file:
+    ...         _ = file.write("all of it")
+    ...     path.read_text(), len(list(path.parent.iterdir()))
+    ('all of it', 1)
+    """
+    path = os.path.realpath(path)
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        with open(path, mode, **options) as file:
+            yield file
+        return
+    folder, name = os.path.split(path)
+    if os.path.exists(path) and not os.access(path, os.W_OK):
+        raise PermissionError(f"{path} is write-protected.")
+    draft = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.part")
+    try:
+        with open(draft, mode.replace("w", "x"), **options) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if os.path.exists(path):
+            os.chmod(draft, stat.S_IMODE(os.stat(path).st_mode))
+        os.replace(draft, path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(draft)
+        raise
+    _sync_folder(folder)
+
+
+def _sync_folder(folder):
+    """Have the new name on the disk as well, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,209 @@
+"""`check_file`: everything that is wrong with a file, not only the first thing."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from ._csv import Reading, TextColumn
+from ._errors import DataError, Finding, Severity
+from ._read import check_options, format_of, read_with
+from ._streams import Source
+from ._table import ReadOptions
+
+MOST = 20
+"""Findings of one kind."""
+
+
+def check_file(path, **options):
+    r"""Look for everything that is wrong with a data file.
+
+    Parameters
+    ----------
+    path : str or path-like
+    **options
+        As for `read_table`.
+
+    Returns
+    -------
+    list of Finding
+        Errors first, then warnings, then what was detected. Without an error the file can be
+        read with these options.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from psvm.io import check_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "bad.csv")
+    ...     _ = path.write_text("a,b\n1,2\n3,x\n4\n5,2\n")
+    ...     for finding in check_file(path)[:2]:
+    ...         print(finding.severity.value, finding.line, finding.column, finding.message)
+    error 3 2 'x' in column 'b' is not a number.
+    error 4 1 This row has 1 cells, but 2 are expected.
+    """
+    path, options = os.fspath(path), ReadOptions(**options)
+    check_options(options)
+    try:
+        kind = format_of(path) if options.format == "auto" else options.format
+        if kind == "csv":
+            found = _check_text(path, options)
+            if found:
+                return found
+        table = read_with(path, options)
+    except DataError as error:
+        return [_of_error(error)]
+    except ImportError as error:
+        return [Finding(Severity.ERROR, str(error))]
+    if table.X.ndim == 1:
+        warnings = _look_at_target(table)
+    else:
+        warnings = [*_look_at_columns(table), *_look_at_rows(table), *_look_at_target(table)]
+    return [*warnings, *(Finding(Severity.INFO, note) for note in table.detection)]
+
+
+def _of_error(error):
+    return Finding(Severity.ERROR, error.message, error.line, error.column, error.advice)
+
+
+def _check_text(path, options):
+    """The rows that cannot be read."""
+    text = set()
+    while True:
+        try:
+            with Source(path, options.encoding) as source:
+                checking = _Checking(source, options, text)
+                try:
+                    checking.table()
+                except DataError as error:
+                    checking.found.append(_of_error(error))
+                return checking.found
+        except TextColumn as found:
+            text.add(found.column)
+
+
+class _Checking(Reading):
+    """A reading that notes what is wrong with a row and goes on behind it."""
+
+    def __init__(self, source, options, text):
+        self.found = []
+        super().__init__(source, options, text)
+
+    def _stopped(self, why):
+        try:
+            super()._stopped(why)
+        except DataError as error:
+            self.found.append(_of_error(error))
+            if len(self.found) >= MOST:
+                raise DataError(
+                    f"There are more than {MOST} errors; the rest of the file was not read."
+                ) from None
+            self._skip_line()
+
+    def _skip_line(self):
+        end = self.block.data.find(b"\n", self.block.start, self.block.stop)
+        self.block.start = self.block.stop if end < 0 else end + 1
+        self._start_parser(self.parser.line + 1)
+
+
+def _called(table, j):
+    return f"Column {table.feature_names[j]!r}" if table.feature_names else f"Column {j + 1}"
+
+
+def _some(found):
+    """The first findings, and how many more there are."""
+    found = list(found)
+    if len(found) > MOST:
+        more = replace(found[MOST], message=f"{len(found) - MOST} more columns are like that.")
+        found = [*found[:MOST], replace(more, column=None, advice="")]
+    return found
+
+
+def _look_at_columns(table):
+    X = table.X
+    if sp.issparse(X):
+        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+    found = _some(
+        Finding(
+            Severity.WARNING,
+            f"{_called(table, j)} is constant ({low[j]:g}).",
+            column=int(j) + 1,
+            advice="It says nothing; leave it out.",
+        )
+        for j in np.flatnonzero(low == high)
+    )
+    spread = high - low
+    spread = spread[spread > 0]
+    if len(spread) > 1 and spread.max() > 1000 * spread.min():
+        found.append(
+            Finding(
+                Severity.WARNING,
+                f"The ranges of columns differ by a factor of {spread.max() / spread.min():.0f}.",
+                advice="Standardise the features, unless X is a matrix of relations.",
+            )
+        )
+    if not sp.issparse(X):
+        found += _some(_equal_columns(table))
+    return found
+
+
+def _equal_columns(table):
+    """Columns that another column repeats."""
+    seen = {}
+    for j in range(table.X.shape[1]):
+        first = seen.setdefault(hash(table.X[:, j].tobytes()), j)
+        if first < j and (table.X[:, first] == table.X[:, j]).all():
+            yield Finding(
+                Severity.WARNING,
+                f"{_called(table, j)} repeats {_called(table, first).lower()}.",
+                column=j + 1,
+                advice="Leave one of them out.",
+            )
+
+
+def _look_at_rows(table):
+    if sp.issparse(table.X):
+        return []
+    n = len(table.X)
+    different = len({table.X[i].tobytes() for i in range(n)})
+    found = []
+    if different < n:
+        found.append(
+            Finding(
+                Severity.WARNING,
+                f"{n - different} of {n} rows repeat other ones.",
+                advice="In cross-validation copies fall into training and test sets.",
+            )
+        )
+    names = table.row_names
+    if names is not None and len(set(names)) < len(names):
+        found.append(Finding(Severity.WARNING, "Some names of rows come more than once."))
+    return found
+
+
+def _look_at_target(table):
+    if table.y is None:
+        return []
+    values, counts = np.unique(table.y, return_counts=True)
+    if len(values) == 1:
+        return [
+            Finding(
+                Severity.ERROR,
+                f"All rows have the same target {values[0]!r}.",
+                advice="There is nothing to learn.",
+            )
+        ]
+    rare = counts.min()
+    classes = table.y.dtype.kind != "f" and len(values) <= max(20, len(table.y) // 20)
+    if classes and rare < 5:
+        return [
+            Finding(
+                Severity.WARNING,
+                f"The class {values[counts.argmin()]!r} has only {rare} of {len(table.y)} rows.",
+                advice="Cross-validation with more folds than that cannot be stratified.",
+            )
+        ]
+    return []

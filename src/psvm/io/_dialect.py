@@ -1,0 +1,323 @@
+"""How a text file is written: delimiter, decimal point, header, row names; from its first lines."""
+
+import csv
+import difflib
+import re
+from dataclasses import dataclass, field
+from itertools import islice
+
+from .._core._csv import parse_number
+from ._errors import DataError
+
+DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "blank"}
+"""Those that are tried, in the order of preference, and what they are called."""
+MISSING = frozenset(
+    ("", "NA", "NaN", "nan", "NAN", "N/A", "#N/A", "n/a", "null", "NULL", "None", "none")
+) | frozenset("?-.")
+"""Cells that stand for a missing value, as in the compiled parser."""
+NAMES_OF_ROWS = re.compile(
+    r"|unnamed: 0|(row|sample|object|patient|probe|gene|protein)?[ _.-]?(id|name|names|symbol)s?"
+    r"|index|rownames?|accession|sample|gene|probe|protein|identifier",
+    re.IGNORECASE,
+)
+SAMPLE_ROWS, SAMPLE_CELLS = 100, 200_000
+COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file is written.
+
+    Attributes
+    ----------
+    delimiter, decimal : str
+    names : list of str
+        One per column.
+    has_header : bool
+    row_names : int or None
+        The column with the names of the rows.
+    text : frozenset of int
+        Columns that are not numbers in the first rows.
+    start : int
+        The byte at which the rows begin.
+    line : int
+        The line there, counted from 1.
+    notes : list of str
+        What was detected.
+    """
+
+    delimiter: str
+    decimal: str
+    names: list
+    has_header: bool
+    row_names: int | None
+    text: frozenset
+    start: int
+    line: int
+    notes: list = field(default_factory=list)
+
+
+def is_number(cell, decimal="."):
+    """Whether a cell is a number."""
+    return parse_number(cell.strip().encode("utf-8", "replace"), ord(decimal)) is not None
+
+
+def is_missing(cell):
+    """Whether a cell stands for a missing value."""
+    return cell.strip() in MISSING
+
+
+def detect(head, options, path):
+    """Find out how a text is written.
+
+    Parameters
+    ----------
+    head : bytes
+        Some complete lines from the beginning of the file.
+    options : ReadOptions
+    path : str
+
+    Returns
+    -------
+    Dialect
+    """
+    lines = head.splitlines(keepends=True)
+    skipped = 0
+    while skipped < len(lines) and (not lines[skipped].strip() or lines[skipped][:1] == b"#"):
+        skipped += 1
+    if skipped == len(lines):
+        raise DataError("The file is empty.", file=path, advice="There must be rows of numbers.")
+    texts = [line.decode("utf-8", "surrogateescape") for line in lines[skipped:]]
+    delimiter = options.delimiter
+    if delimiter == "auto":
+        delimiter = _find_delimiter(texts)
+    rows, used = _split(texts, delimiter, SAMPLE_ROWS)
+    rows = rows[: max(3, SAMPLE_CELLS // len(rows[0]))]
+    used = used[:1]
+    if options.transpose:  # rows that may be text
+        special = {options.target, *options.ignore}
+        rows = [rows[0], *(row for row in rows[1:] if row[0] not in special)]
+    decimal = options.decimal
+    if decimal == "auto":
+        decimal = _find_decimal(rows, delimiter)
+    has_header = options.header
+    if has_header == "auto":
+        has_header = _find_header(rows, decimal, options)
+    header, body = (rows[0], rows[1:]) if has_header else (None, rows)
+    width = len(body[0]) if body else len(rows[0])
+    if has_header and len(header) == width - 1:
+        header = ["", *header]  # as R writes tables with row names
+    names = [f"x{j}" for j in range(width)] if header is None else _tidy(header, path, skipped + 1)
+    text = frozenset(j for j in range(width) if _is_text(body, j, decimal))
+    row_names = _find_row_names(names if has_header else None, body, text, options, names, path)
+    start_line = skipped + (used[0] if has_header else 0)
+    dialect = Dialect(
+        delimiter,
+        decimal,
+        names,
+        bool(has_header),
+        row_names,
+        text,
+        sum(map(len, lines[:start_line])),
+        start_line + 1,
+    )
+    dialect.notes.extend(_describe(dialect, skipped))
+    return dialect
+
+
+def _split(texts, delimiter, n_rows):
+    """Cells of the first rows, and the number of lines up to the end of each row."""
+    if delimiter == " ":
+        lines = [(i, line.strip(" \t\r\n")) for i, line in enumerate(texts[:n_rows], 1)]
+        lines = [(i, line) for i, line in lines if line] or [(1, "")]
+        rows = [re.split("[ \t]+", line.replace('"', "")) for _, line in lines]
+        return rows, [i for i, _ in lines]
+    reader = csv.reader(texts, delimiter=delimiter, skipinitialspace=True)
+    rows, used = [], []
+    try:
+        for row in islice(reader, n_rows):
+            if row:
+                rows.append([cell.strip() for cell in row])
+                used.append(reader.line_num)
+    except csv.Error:
+        pass  # a quote that is not closed; the parser names its line
+    if not rows:
+        rows, used = [texts[0].strip().split(delimiter)], [1]
+    return rows, used
+
+
+def _find_delimiter(texts):
+    """The delimiter that cuts the first lines into equally many cells."""
+    best, best_score = ",", 0
+    for delimiter in DELIMITERS:
+        rows, _ = _split(texts, delimiter, 20)
+        widths = [len(row) for row in rows]
+        body = widths[1:] or widths
+        width = max(set(body), key=body.count)
+        if width < 2:
+            continue
+        same = len(set(body)) == 1 and widths[0] in (width, width - 1)
+        if same and (len(widths) > 1 or widths[0] > 1):
+            return delimiter
+        score = body.count(width) / len(body)
+        if score > best_score:
+            best, best_score = delimiter, score
+    return best
+
+
+def _find_decimal(rows, delimiter):
+    if delimiter == ",":
+        return "."
+    cells = [cell for row in rows[:20] for cell in row[:1000]]
+    points = any(map(POINT_NUMBER.fullmatch, cells))
+    return "," if not points and any(map(COMMA_NUMBER.fullmatch, cells)) else "."
+
+
+def _find_header(rows, decimal, options):
+    """Whether the first row names the columns.
+
+    It does if it has text where the next rows have numbers, if it is shorter by one than they
+    are, or if the target is named in it.
+    """
+    first, body = rows[0], rows[1:]
+    if isinstance(options.target, str) and not options.transpose and options.target in first:
+        return True
+    if body and len(first) == len(body[0]) - 1:
+        return True
+    if not body:
+        return not any(is_number(cell, decimal) for cell in first)
+    for j, cell in enumerate(first):
+        named = not is_number(cell, decimal) and not is_missing(cell)
+        if named and not _is_text(body, j, decimal):
+            return True
+    # A single column of text, such as labels: its name does not come again.
+    if all(_is_text(body, j, decimal) for j in range(len(first))):
+        below = {cell for row in body for cell in row}
+        return not any(cell in below for cell in first) and len(below) < len(body) * len(first)
+    return first[0] == "" and not any(is_number(cell, decimal) for cell in first[1:])
+
+
+def _is_text(body, j, decimal):
+    """Whether a column has a cell that is neither a number nor missing."""
+    cells = (row[j] for row in body if j < len(row))
+    return any(not is_number(cell, decimal) and not is_missing(cell) for cell in cells)
+
+
+def _tidy(header, path, line):
+    """Names of the columns; an empty one is called after its place."""
+    names = [cell.strip() or f"x{j}" for j, cell in enumerate(header)]
+    seen = {}
+    for j, name in enumerate(names):
+        if name in seen:
+            raise DataError(
+                f"The columns {seen[name] + 1} and {j + 1} have the same name {name!r}.",
+                file=path,
+                line=line,
+                column=j + 1,
+                advice="Rename one of them.",
+            )
+        seen[name] = j
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise not_utf8(name, path, line, j + 1) from None
+    if header[0].strip() == "":
+        names[0] = ""
+    return names
+
+
+def not_utf8(text, path, line, column):
+    """The error for a cell with bytes that are not UTF-8."""
+    raw = text.encode("utf-8", "surrogateescape")
+    try:
+        raw.decode()
+        byte = raw[0]
+    except UnicodeDecodeError as error:
+        byte = raw[error.start]
+    return DataError(
+        f"The cell {raw.decode('utf-8', 'replace')!r} has the byte 0x{byte:02x}, which is not "
+        "UTF-8.",
+        file=path,
+        line=line,
+        column=column,
+        advice="Save the file as UTF-8, or give its encoding, such as 'latin-1'.",
+    )
+
+
+def _find_row_names(header, body, text, options, names, path):
+    """The column with the names of rows: the first one, if it looks like that."""
+    choice = options.row_names
+    if choice is False or len(names) == 1:
+        return None
+    if choice is True:
+        return 0
+    if choice != "auto":
+        return find_column(choice, names, path, "row_names")
+    target = options.target
+    if target is not None and not options.transpose and target in (0, names[0]):
+        return None
+    if options.features is not None and names[0] in options.features:
+        return None
+    cells = [row[0] for row in body]
+    different = len(set(cells)) == len(cells)
+    if header is not None and NAMES_OF_ROWS.fullmatch(header[0]):
+        return 0 if different or options.transpose else None
+    return 0 if 0 in text and 1 not in text and different and len(cells) > 1 else None
+
+
+def find_column(wanted, names, path, what):
+    """The place of a column that is given by name or place, or an error with near misses."""
+    if isinstance(wanted, str) and wanted in names:
+        return names.index(wanted)
+    try:
+        place = int(wanted)
+    except ValueError:
+        place = None
+    if place is not None and -len(names) <= place < len(names):
+        return place % len(names)
+    raise DataError(
+        f"There is no column {wanted!r} ({what}); there are {len(names)} columns.",
+        file=path,
+        advice=suggestion(wanted, names),
+    )
+
+
+def suggestion(wanted, names):
+    """What may have been meant by a name that is not there."""
+    lower = {name.lower(): name for name in names}
+    near = difflib.get_close_matches(str(wanted).lower(), lower, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {' or '.join(repr(lower[name]) for name in near)}?"
+    shown = ", ".join(repr(name) for name in names[:8])
+    return f"They are {shown}{', ...' if len(names) > 8 else ''}."
+
+
+def _describe(dialect, skipped):
+    """Sentences about what was detected."""
+    yield f"The delimiter is a {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}."
+    if dialect.decimal == ",":
+        yield "Numbers are written with a decimal comma."
+    if skipped:
+        yield f"{skipped} blank or comment lines at the beginning are skipped."
+    if dialect.has_header:
+        yield f"Line {dialect.line - 1} is the header with the names of the columns."
+    else:
+        yield "There is no header; the columns are called x0, x1, ..."
+    if dialect.row_names is not None:
+        yield f"Column {dialect.row_names + 1} holds the names of the rows."
+
+
+def split_rows(text, options, path):
+    """All rows of a small text as lists of strings, and the line of each."""
+    try:
+        lines = text.decode().splitlines(keepends=True)
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise not_utf8(
+            text[error.start : error.end].decode("utf-8", "surrogateescape"), path, line, None
+        ) from None
+    if not any(line.strip() for line in lines):
+        raise DataError("The file is empty.", file=path)
+    delimiter = _find_delimiter(lines) if options.delimiter == "auto" else options.delimiter
+    return _split(lines, delimiter, None)

@@ -1,0 +1,260 @@
+"""Models as text: to be read by people, or to predict by NumPy alone."""
+
+from importlib.metadata import version
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from .. import kernels as k
+from .._estimator import BasePSVM
+from .._kernel_choice import MEASURED
+from ..selection import PSVMSelector
+from ._models import summarise
+
+
+def export_text(model):
+    """All there is to know about a fitted model, to be read by people.
+
+    Parameters
+    ----------
+    model : estimator
+        `PSVC` or `PSVR`, with the support objects in a table; any other estimator of psvm or a
+        pipeline, with its parameters and the short ones of its fitted attributes.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import psvm.io
+    >>> K, y = [[0.0], [0.0], [2.0], [2.0]], [0.0, 0.0, 4.0, 4.0]
+    >>> model = psvm.PSVR(kernel="dyadic", epsilon=1.0).fit(K, y)
+    >>> print(psvm.io.export_text(model).split("support objects")[1])
+     (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)
+    column  alpha  mean  norm  object
+    0       3.0    1.0   2.0   0
+    <BLANKLINE>
+    """
+    check_is_fitted(model)
+    if isinstance(model, Pipeline):
+        return "\n".join(export_text(step) for _, step in model.steps)
+    lines = [f"{type(model).__name__} (psvm {version('psvm')})", "", "parameters"]
+    lines += [f"  {name} = {value!r}" for name, value in model.get_params(deep=False).items()]
+    lines += ["", "result"]
+    lines += [f"  {name} = {value!r}" for name, value in summarise(model).items()]
+    if isinstance(model, BasePSVM) and np.ndim(model.alpha_) == 1:
+        lines += ["", *_support_table(model)]
+    return "\n".join(lines) + "\n"
+
+
+def _support_table(model):
+    if hasattr(model, "_kernel"):
+        yield f"kernel\n  {model._kernel!r}\n"
+    yield "support objects (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)"
+    rows = [("column", "alpha", "mean", "norm", "object")]
+    objects = model.support_objects_
+    objects = objects.toarray() if sp.issparse(objects) else objects
+    for j, z in zip(model.support_, objects, strict=True):
+        numbers = (model.alpha_[j], model.column_means_[j], model.column_norms_[j])
+        rows.append((str(j), *(repr(float(v)) for v in numbers), _object_text(z)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _object_text(z):
+    if isinstance(z, np.ndarray):
+        return " ".join(repr(float(v)) for v in z)
+    name = getattr(z, "name", "")
+    return f"{name} {z}" if name else str(z)
+
+
+def export_numpy(model):
+    """Python source with ``predict(X)`` for a fitted model that needs NumPy and nothing else.
+
+    Parameters
+    ----------
+    model : PSVC, PSVR or a pipeline that ends with one
+        With a kernel of vectors or a measured matrix. The steps before may be `StandardScaler`,
+        `MinMaxScaler`, `SimpleImputer` or `PSVMSelector`.
+
+    Returns
+    -------
+    str
+        The functions ``decision_function(X)`` and, for a classifier, ``predict(X)`` are in it.
+        Numbers are written with all their digits.
+
+    Examples
+    --------
+    >>> import psvm.io
+    >>> model = psvm.PSVR(kernel="linear", epsilon=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    >>> scope = {}
+    >>> exec(psvm.io.export_numpy(model), scope)
+    >>> bool(abs(scope["predict"]([[5.0]]) - model.predict([[5.0]]))[0] < 1e-12)
+    True
+    """
+    check_is_fitted(model)
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    *before, machine = steps
+    if not isinstance(machine, BasePSVM) or np.ndim(machine.alpha_) != 1:
+        raise TypeError(
+            f"{type(machine).__name__} cannot be written as NumPy code; PSVC and PSVR of two "
+            "classes can."
+        )
+    arrays, changes = {}, []
+    for number, step in enumerate(before):
+        changes.append(_change(step, number, arrays))
+    support = machine.support_
+    arrays["ALPHA"] = machine.alpha_[support]
+    arrays["MEAN"] = machine.column_means_[support]
+    arrays["NORM"] = machine.column_norms_[support]
+    body = _columns(machine, arrays)
+    return _TEMPLATE.format(
+        name=type(machine).__name__,
+        version=version("psvm"),
+        n_features=before[0].n_features_in_ if before else machine.n_features_in_,
+        arrays="\n".join(f"{name} = {_literal(value)}" for name, value in arrays.items()),
+        intercept=repr(float(machine.intercept_)),
+        functions=_functions(body),
+        changes="".join(f"    {line}\n" for line in changes),
+        columns=body,
+        predict=_predict(machine),
+    )
+
+
+_TEMPLATE = '''"""{name} as plain NumPy code, written by psvm {version}.
+
+f(x) = sum_j alpha_j (k(x, z_j) - mean_j) / norm_j + intercept over the support objects z_j.
+"""
+
+import numpy as np
+
+N_FEATURES = {n_features}
+{arrays}
+INTERCEPT = {intercept}
+{functions}
+
+def decision_function(X):
+    """f(x) of each row of X."""
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != N_FEATURES:
+        raise ValueError(f"X must have {{N_FEATURES}} columns, got the shape {{X.shape}}.")
+{changes}    K = {columns}
+    return (K - MEAN) @ (ALPHA / NORM) + INTERCEPT
+
+{predict}'''
+
+_SQUARES = '''
+
+def squares(X, Z):
+    """Squared distances of all rows of X from all rows of Z."""
+    return np.stack([((X - z) ** 2).sum(axis=1) for z in Z], axis=1)
+'''
+_SUMS = '''
+
+def sums(X, Z):
+    """Sums of absolute differences of all rows of X and all rows of Z."""
+    return np.stack([np.abs(X - z).sum(axis=1) for z in Z], axis=1)
+'''
+_NORMALIZED = '''
+
+def normalized(kernel, X, Z):
+    """kernel(X, Z) divided by the roots of kernel(x, x) and kernel(z, z)."""
+    x = np.array([kernel(x[None], x[None])[0, 0] for x in X])
+    z = np.array([kernel(z[None], z[None])[0, 0] for z in Z])
+    roots = np.sqrt(np.multiply.outer(x, z))
+    return np.divide(kernel(X, Z), roots, out=np.zeros_like(roots), where=roots > 0)
+'''
+
+
+def _functions(body):
+    """The functions that an expression calls."""
+    found = {"squares(": _SQUARES, "sums(": _SUMS, "normalized(": _NORMALIZED}
+    return "".join(text for call, text in found.items() if call in body)
+
+
+def _predict(machine):
+    if not hasattr(machine, "classes_"):
+        return '\ndef predict(X):\n    """Predicted numbers."""\n    return decision_function(X)\n'
+    classes = ", ".join(repr(c) for c in np.asarray(machine.classes_).tolist())
+    return (
+        f"\nCLASSES = np.array([{classes}])\n\n\n"
+        "def predict(X):\n"
+        '    """Predicted classes."""\n'
+        "    return CLASSES[(decision_function(X) > 0).astype(int)]\n"
+    )
+
+
+def _columns(machine, arrays):
+    """The expression of the columns of the support objects."""
+    if isinstance(machine.kernel, str) and machine.kernel in MEASURED:
+        arrays["SUPPORT"] = machine.support_
+        return "X[:, SUPPORT]"
+    Z = machine.support_objects_
+    if getattr(Z, "ndim", 1) != 2:
+        raise TypeError("Kernels of sequences cannot be written as NumPy code.")
+    arrays["Z"] = Z.toarray() if sp.issparse(Z) else Z
+    if len(Z) == 0 if isinstance(Z, np.ndarray) else Z.shape[0] == 0:
+        return "np.zeros((len(X), 0))"
+    return _expression(machine._kernel)
+
+
+def _expression(kernel):
+    """A kernel as a NumPy expression of X and Z."""
+    kind = type(kernel)
+    if kind is k.Sum:
+        return f"({_expression(kernel.k1)} + {_expression(kernel.k2)})"
+    if kind is k.Product:
+        return f"({_expression(kernel.k1)} * {_expression(kernel.k2)})"
+    if kind is k.Normalized:
+        return f"normalized(lambda X, Z: {_expression(kernel.kernel)}, X, Z)"
+    p = {name: repr(float(v)) for name, v in kernel.get_params(deep=False).items()}
+    expressions = {
+        k.Linear: "(X @ Z.T)",
+        k.Polynomial: "({gamma} * (X @ Z.T) + {coef0}) ** {degree}",
+        k.RBF: "np.exp(-{gamma} * squares(X, Z))",
+        k.Laplacian: "np.exp(-{gamma} * sums(X, Z))",
+        k.Plummer: "(np.sqrt(squares(X, Z)) + {rho}) ** -{zeta}",
+        k.Sine: "np.sin({theta} * np.sqrt(squares(X, Z)))",
+        k.Constant: "np.full((len(X), len(Z)), {value})",
+    }
+    if kind not in expressions:
+        raise TypeError(f"The kernel {kernel!r} cannot be written as NumPy code.")
+    return expressions[kind].format(**p)
+
+
+def _change(step, number, arrays):
+    """A line of code that does what a step of a pipeline does."""
+    if isinstance(step, StandardScaler):
+        shift = np.zeros(step.n_features_in_) if step.mean_ is None else step.mean_
+        scale = np.ones(step.n_features_in_) if step.scale_ is None else step.scale_
+        arrays[f"SHIFT_{number}"] = shift if step.with_mean else np.zeros_like(scale)
+        arrays[f"SCALE_{number}"] = scale
+        return f"X = (X - SHIFT_{number}) / SCALE_{number}"
+    if isinstance(step, MinMaxScaler) and not step.clip:
+        arrays[f"SHIFT_{number}"], arrays[f"SCALE_{number}"] = step.min_, step.scale_
+        return f"X = X * SCALE_{number} + SHIFT_{number}"
+    if isinstance(step, SimpleImputer) and not np.isnan(step.statistics_).any():
+        arrays[f"FILL_{number}"] = step.statistics_
+        return f"X = np.where(np.isnan(X), FILL_{number}, X)"
+    if isinstance(step, PSVMSelector):
+        arrays[f"SELECTED_{number}"] = step.get_support(indices=True)
+        return f"X = X[:, SELECTED_{number}]"
+    raise TypeError(f"The step {step!r} cannot be written as NumPy code.")
+
+
+def _literal(array):
+    """An array as source code, with all digits."""
+    rows = np.atleast_2d(array).tolist()
+    dtype = "np.intp" if array.dtype.kind in "iu" else "np.float64"
+    lines = ["[" + ", ".join(map(repr, row)) + "]" for row in rows]
+    if array.ndim == 1:
+        return f"np.array({lines[0]}, dtype={dtype})"
+    text = "\n    ".join(f"{line}," for line in lines)
+    return f"np.array([\n    {text}\n], dtype={dtype}).reshape({array.shape})"

@@ -1,0 +1,204 @@
+"""`save` and `load`: models as files that hold numbers and names, and no code."""
+
+import os
+import warnings
+from importlib.metadata import version
+
+import numpy as np
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ._codec import Decoder, Encoder
+from ._container import DIGEST, read_container, write_container
+from ._errors import ModelFileError
+from ._registry import registry
+
+
+def save(model, path, *, extra=None):
+    """Write a fitted model to a file without pickle.
+
+    The file holds the support objects and what prediction needs besides, as arrays and JSON with a
+    checksum; see docs/models.md. It is written atomically: after an error an old file is as it
+    was.
+
+    Parameters
+    ----------
+    model : estimator
+        An estimator of psvm, or a scikit-learn pipeline of such and of some of scikit-learn's.
+    path : str or path-like
+    extra : dict, default=None
+        Anything that JSON can hold; `psvm.io.model_info` gives it back.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, psvm
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(100, noise=0.1, random_state=0)
+    >>> model = psvm.PSVC(epsilon=1.0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "moons.psvm")
+    ...     psvm.save(model, path)
+    ...     again = psvm.load(path)
+    >>> bool((again.decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"model must be a fitted estimator, got {type(model).__name__}.")
+    check_is_fitted(model)
+    encoder = Encoder(registry())
+    encoded = encoder.encode(model, "the model")
+    metadata = {
+        "psvm": version("psvm"),
+        "sklearn": sklearn.__version__,
+        "numpy": np.__version__,
+        "not_kept": encoder.not_kept,
+        "extra": extra,
+        "model": encoded,
+    }
+    write_container(path, metadata, encoder.arrays)
+
+
+def load(path):
+    """Read a model that `save` has written.
+
+    Nothing in the file is executed. Checksum, version, names, dtypes, shapes and sizes are checked.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    estimator
+        It predicts what the saved one predicts, bit for bit. It has no `solution_`, and of
+        per-column attributes only the entries of the support.
+
+    Raises
+    ------
+    psvm.io.ModelFileError
+        If the file is not a model file, is damaged or comes from a newer version.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, psvm
+    >>> model = psvm.PSVR(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "line.psvm")
+    ...     psvm.save(model, path)
+    ...     psvm.load(path)
+    PSVR(epsilon=0.1, kernel='linear')
+    """
+    metadata, arrays = read_container(path)
+    return _decode(path, metadata, arrays)
+
+
+def _decode(path, metadata, arrays):
+    decoder = Decoder(registry(), arrays)
+    try:
+        model = decoder.decode(metadata["model"])
+        if not isinstance(model, BaseEstimator):
+            raise ModelFileError("it holds no model.")
+        check_is_fitted(model)
+    except ImportError:
+        raise
+    except Exception as error:
+        text = str(error) if isinstance(error, ModelFileError) else repr(error)
+        raise ModelFileError(f"{os.fspath(path)}: the model cannot be read: {text}") from error
+    _warn_of_versions(path, metadata)
+    return model
+
+
+def _warn_of_versions(path, metadata):
+    """Estimators of scikit-learn keep private attributes, which may change their meaning."""
+    written, here = metadata.get("sklearn"), sklearn.__version__
+    if '"sklearn.' in str(metadata["model"]).replace("'", '"') and written != here:
+        warnings.warn(
+            f"{os.fspath(path)} holds parts of scikit-learn {written}, here is {here}: compare "
+            "some predictions before you rely on them.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def model_info(path):
+    """What a model file holds.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    dict
+        file, size (bytes), sha256, format_version, psvm, sklearn, class, parameters, summary (what
+        is known of the fit), arrays (number and bytes), not_kept (parameters that matter only for
+        fitting and were left out) and extra.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, psvm, psvm.io
+    >>> model = psvm.PSVR(epsilon=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "square.psvm")
+    ...     psvm.save(model, path)
+    ...     info = psvm.io.model_info(path)
+    >>> info["class"], info["summary"]["n_features_in"]
+    ('psvm.PSVR', 1)
+    """
+    metadata, arrays = read_container(path)
+    model = _decode(path, metadata, arrays)
+    with open(path, "rb") as file:
+        file.seek(-DIGEST, os.SEEK_END)
+        digest = file.read().decode()
+    return {
+        "file": os.fspath(path),
+        "size": os.path.getsize(path),
+        "sha256": digest,
+        "format_version": metadata["version"],
+        "psvm": metadata.get("psvm"),
+        "sklearn": metadata.get("sklearn"),
+        "class": metadata["model"]["class"],
+        "parameters": {k: repr(v) for k, v in model.get_params(deep=False).items()},
+        "summary": summarise(model),
+        "arrays": {"number": len(arrays), "bytes": sum(a.nbytes for a in arrays)},
+        "not_kept": metadata.get("not_kept", []),
+        "extra": metadata.get("extra"),
+    }
+
+
+SUMMARY = (
+    "n_features_in_",
+    "n_support_",
+    "n_features_",
+    "classes_",
+    "epsilon_",
+    "lam_",
+    "C_",
+    "intercept_",
+    "dual_gap_",
+    "kkt_violation_",
+    "n_iter_",
+    "best_score_",
+    "best_params_",
+    "inner_error_",
+)
+
+
+def summarise(model):
+    """The fitted attributes that are short, without their underscore, as JSON can hold them."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    found = {}
+    for name in SUMMARY:
+        value = getattr(last, name, None)
+        if value is not None:
+            found[name.rstrip("_")] = _plain(value)
+    return found
+
+
+def _plain(value):
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return value

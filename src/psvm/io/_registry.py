@@ -1,0 +1,275 @@
+"""The classes that a model file may hold. Loading looks names up here and imports nothing else."""
+
+import dataclasses
+import functools
+import importlib
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .. import kernels
+from ..kernels import Kernel
+from ..solvers import SMO, WorkingSet
+from ._codec import CannotSave
+from ._errors import ModelFileError
+
+FIT_ONLY = frozenset(
+    (
+        "callback",
+        "cache_size",
+        "class_weight",
+        "cv",
+        "epsilons",
+        "lams",
+        "mask",
+        "max_iter",
+        "max_time",
+        "memory",
+        "n_jobs",
+        "p_values",
+        "param_grid",
+        "random_state",
+        "row_objects",
+        "scoring",
+        "solver",
+        "verbose",
+    )
+)
+"""Parameters without which a fitted model predicts the same."""
+NEVER_KEPT = frozenset(("p_values", "row_objects"))
+"""Those of them that may be as large as the training data; they are kept only if they are words
+or numbers."""
+SKLEARN = (
+    "calibration.CalibratedClassifierCV",
+    "calibration._CalibratedClassifier",
+    "calibration._SigmoidCalibration",
+    "discriminant_analysis.LinearDiscriminantAnalysis",
+    "feature_selection.VarianceThreshold",
+    "impute.SimpleImputer",
+    "isotonic.IsotonicRegression",
+    "linear_model.LinearRegression",
+    "linear_model.LogisticRegression",
+    "linear_model.Ridge",
+    "linear_model.RidgeClassifier",
+    "naive_bayes.GaussianNB",
+    "neighbors.NearestCentroid",
+    "pipeline.Pipeline",
+    "preprocessing.FunctionTransformer",
+    "preprocessing.MinMaxScaler",
+    "preprocessing.Normalizer",
+    "preprocessing.RobustScaler",
+    "preprocessing.StandardScaler",
+    "svm.LinearSVC",
+    "svm.NuSVC",
+    "svm.SVC",
+)
+"""Estimators of scikit-learn whose fitted state is numbers, arrays and strings."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """How objects of one class are written.
+
+    Attributes
+    ----------
+    name : str
+        The name in the file.
+    cls : type
+    drop : frozenset of str
+        Attributes that prediction does not need.
+    pack : callable or None
+        ``pack(state)`` turns the attributes into those that are written.
+    unpack : callable or None
+        ``unpack(model, state)`` is its inverse; it raises a `ModelFileError` for a state that makes
+        no sense.
+    """
+
+    name: str
+    cls: type
+    drop: frozenset = frozenset()
+    pack: Callable | None = None
+    unpack: Callable | None = None
+
+    def encode(self, encoder, value, where):
+        """The encoded object: its parameters and its state."""
+        where = f"{where} ({self.cls.__name__})"
+        params = self._params(value)
+        state = {k: v for k, v in vars(value).items() if k not in params and k not in self.drop}
+        if self.pack is not None:
+            state = self.pack(state)
+        return {
+            "type": "object",
+            "class": self.name,
+            "params": {k: self._param(encoder, k, v, where) for k, v in params.items()},
+            "state": {k: encoder.encode(v, f"{k} of {where}") for k, v in state.items()},
+        }
+
+    def _params(self, value):
+        if dataclasses.is_dataclass(value):
+            return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return value.get_params(deep=False) if hasattr(value, "get_params") else {}
+
+    def _param(self, encoder, name, value, where):
+        plain = isinstance(value, str | bool | int | float | None)
+        if name in NEVER_KEPT and not plain:
+            encoder.not_kept.append(name)
+            return {"type": "default"}
+        try:
+            return encoder.encode(value, f"{name} of {where}")
+        except CannotSave:
+            if name not in FIT_ONLY:
+                raise
+            encoder.not_kept.append(name)
+            return {"type": "default"}
+
+    def decode(self, decoder, params, state):
+        """The object; its constructor only keeps parameters."""
+        kept = {k: v for k, v in params.items() if v != {"type": "default"}}
+        model = self._construct({k: decoder.decode(v) for k, v in kept.items()})
+        state = {k: decoder.decode(v) for k, v in state.items()}
+        for name in state:
+            method = callable(getattr(self.cls, name, None))
+            if not name.isidentifier() or name.startswith("__") or method:
+                raise ModelFileError(f"{name!r} is no attribute of {self.name}.")
+        if self.unpack is None:
+            vars(model).update(state)
+        else:
+            self.unpack(model, state)
+        return model
+
+    def _construct(self, params):
+        if issubclass(self.cls, BaseEstimator) or dataclasses.is_dataclass(self.cls):
+            return self.cls(**params)
+        return self.cls.__new__(self.cls)
+
+
+class Registry:
+    """The allowed classes and functions by name."""
+
+    def __init__(self):
+        self._by_name, self._by_class = {}, {}
+        self._functions = {}
+
+    def add(self, entry):
+        """Allow a class."""
+        self._by_name[entry.name] = self._by_class[entry.cls] = entry
+
+    def add_function(self, name, function):
+        """Allow a function, which is written as its name."""
+        self._functions[name] = function
+
+    def entry_of(self, value):
+        """How a value is written; None if it may not be."""
+        for name, function in self._functions.items():
+            if value is function:
+                return _FunctionEntry(name)
+        return self._by_class.get(type(value))
+
+    def decode(self, decoder, value):
+        """An object or function of a name that is known."""
+        if value["type"] == "function":
+            name = value["name"]
+            if not isinstance(name, str) or name not in self._functions:
+                raise ModelFileError(f"the function {name!r} is not known.")
+            return self._functions[name]
+        if value["type"] != "object":
+            raise ModelFileError(f"the kind {value['type']!r} of a value is not known.")
+        name = value["class"]
+        entry = self._by_name.get(name) if isinstance(name, str) else None
+        if entry is None:
+            raise ModelFileError(
+                f"the class {str(name)[:80]!r} is not known. If it is a kernel of your own, allow "
+                "it by psvm.io.register; else the file may come from another version."
+            )
+        return entry.decode(decoder, value["params"], value["state"])
+
+    def why_not(self, value):
+        """Why a value cannot be written, and what to do."""
+        if isinstance(value, Kernel):
+            return (
+                f"{type(value).__name__} is a kernel of your own. Allow it by "
+                "psvm.io.register, before saving and before loading."
+            )
+        if callable(value) and not isinstance(value, BaseEstimator):
+            return (
+                f"{value!r} is Python code, and model files hold none. Use a kernel of "
+                "psvm.kernels, a Kernel class that is allowed by psvm.io.register, or a "
+                "precomputed matrix."
+            )
+        return (
+            f"objects of the class {type(value).__module__}.{type(value).__qualname__} are not "
+            "allowed in model files."
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class _FunctionEntry:
+    name: str
+
+    def encode(self, encoder, value, where):
+        return {"type": "function", "name": self.name}
+
+
+@functools.cache
+def registry():
+    """The registry, with everything of psvm and what it needs of scikit-learn."""
+    from . import _known
+
+    found = Registry()
+    for name in kernels.__all__:
+        cls = getattr(kernels, name)
+        concrete = isinstance(cls, type) and issubclass(cls, Kernel) and cls is not Kernel
+        if concrete:
+            found.add(Entry(f"psvm.kernels.{name}", cls))
+    for cls in (SMO, WorkingSet):
+        found.add(Entry(f"psvm.{cls.__name__}", cls))
+    for path in SKLEARN:
+        module, name = path.rsplit(".", 1)
+        cls = getattr(importlib.import_module(f"sklearn.{module}"), name)
+        special = {
+            "svm.NuSVC": {"unpack": _known.check_svm},
+            "svm.SVC": {"unpack": _known.check_svm},
+            "isotonic.IsotonicRegression": {
+                "drop": frozenset(("f_",)),
+                "unpack": _known.unpack_isotonic,
+            },
+        }
+        found.add(Entry(f"sklearn.{path}", cls, **special.get(path, {})))
+    for name in ("log", "log1p", "log2", "log10", "sqrt"):
+        found.add_function(f"numpy.{name}", getattr(np, name))
+    _known.add_estimators(found)
+    return found
+
+
+def register(cls):
+    """Allow a kernel class of one's own in model files.
+
+    Its parameters are written; they must be numbers, strings, arrays, or lists, tuples and dicts of
+    these. It has to be registered under the same name when the file is loaded.
+
+    Parameters
+    ----------
+    cls : type
+        A subclass of `psvm.kernels.Kernel`.
+
+    Returns
+    -------
+    type
+        The class, so that it can be used as a decorator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import psvm.io
+    >>> from psvm.kernels import Kernel
+    >>> @psvm.io.register
+    ... class Overlap(Kernel):
+    ...     '''Sum of the smaller one of each pair of entries.'''
+    ...     def evaluate(self, X, Z):
+    ...         return np.minimum(X[:, None], Z[None]).sum(axis=2)
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Kernel)):
+        raise TypeError(f"Only kernel classes can be registered, got {cls!r}.")
+    registry().add(Entry(f"{cls.__module__}.{cls.__qualname__}", cls))
+    return cls

@@ -1,0 +1,784 @@
+"""Model files: every estimator comes back bit for bit, and nothing else comes in."""
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import random
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import KMeans
+from sklearn.datasets import make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+
+import psvm
+from psvm import PSVC, PSVR, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCCV
+from psvm.io import ModelFileError, export_numpy, export_text, model_info, register
+from psvm.io._container import DIGEST
+from psvm.kernels import (
+    RBF,
+    Constant,
+    Kernel,
+    Laplacian,
+    Linear,
+    LocalAlignment,
+    Mismatch,
+    Motif,
+    NeedlemanWunsch,
+    Plummer,
+    Polynomial,
+    Sequence,
+    Sine,
+    SmithWaterman,
+    Spectrum,
+    Subsequence,
+    WeightedDegree,
+    normalized,
+)
+from psvm.selection import PresentCall, QuantileNormalizer, log_transformer
+
+X, CODE = make_moons(60, noise=0.2, random_state=0)
+NEW = make_moons(50, noise=0.3, random_state=1)[0]
+Y = np.where(CODE, "yes", "no")
+GRAM = X @ X.T
+RNG = np.random.default_rng(0)
+GENES = RNG.normal(size=(40, 30))
+STATE = np.where(GENES[:, 3] - GENES[:, 7] > 0, "sick", "well")
+WORDS = ["".join(RNG.choice(list("ACGT"), size=12)) for _ in range(40)]
+HALF = np.arange(40) % 2
+
+
+def again(model, folder):
+    path = folder / "model.psvm"
+    psvm.save(model, path)
+    return psvm.load(path)
+
+
+def outputs(model, data):
+    names = ("decision_function", "predict", "transform")
+    for name in names:
+        if hasattr(model, name):
+            value = getattr(model, name)(data)
+            yield name, value.toarray() if sp.issparse(value) else value
+
+
+def check(model, data, folder):
+    """The same outputs, bit for bit, and the same bytes when it is saved again."""
+    loaded = again(model, folder)
+    assert type(loaded) is type(model)
+    for (name, expected), (_, found) in zip(
+        outputs(model, data), outputs(loaded, data), strict=True
+    ):
+        assert found.dtype == expected.dtype, name
+        np.testing.assert_array_equal(found, expected, err_msg=name)
+    first = (folder / "model.psvm").read_bytes()
+    psvm.save(loaded, folder / "again.psvm")
+    if not model_info(folder / "model.psvm")["not_kept"]:
+        assert (folder / "again.psvm").read_bytes() == first
+    return loaded
+
+
+KERNELS = [
+    "rbf",
+    "linear",
+    "poly",
+    "laplacian",
+    "plummer",
+    "sine",
+    RBF(2.0) + Linear(),
+    0.5 * Laplacian() * Polynomial(degree=2, coef0=1.0) + Constant(0.1),
+    normalized(Polynomial(degree=2, coef0=1.0)),
+    Plummer(rho=0.5) + Sine(2.0),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("cls", [PSVC, PSVR])
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array])
+def test_kernels_of_vectors(tmp_path, kernel, cls, store):
+    y = Y if cls is PSVC else X[:, 0] * X[:, 1]
+    model = cls(kernel=kernel, epsilon=0.3).fit(store(X), y)
+    assert 0 < model.n_support_ < 60
+    loaded = check(model, NEW, tmp_path)
+    np.testing.assert_array_equal(loaded.alpha_, model.alpha_)
+    np.testing.assert_array_equal(loaded.support_, model.support_)
+    assert not hasattr(loaded, "solution_")
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Spectrum(2),
+        Mismatch(3, 1),
+        Subsequence(2),
+        WeightedDegree(2, shift=1),
+        Motif(["A.C", "GG"]),
+        LocalAlignment(matrix=(1, -1)),
+        LocalAlignment(log=True),
+        SmithWaterman(matrix=(2, -1)),
+        NeedlemanWunsch(),
+        Spectrum(2) + 0.5 * Spectrum(3),
+        normalized(Spectrum(2, normalize=False)),
+    ],
+    ids=str,
+)
+def test_kernels_of_sequences(tmp_path, kernel):
+    named = [Sequence(word, f"s{i}") for i, word in enumerate(WORDS)]
+    model = PSVC(kernel=kernel, epsilon=0.1).fit(named, HALF)
+    loaded = check(model, WORDS[::-1], tmp_path)
+    assert [s.name for s in loaded.support_objects_] == [s.name for s in model.support_objects_]
+
+
+@pytest.mark.parametrize("store", [np.asarray, sp.csr_array, np.float32])
+def test_measured_matrices(tmp_path, store):
+    check(PSVC(kernel="precomputed", epsilon=1.0).fit(store(GRAM), Y), GRAM[::2], tmp_path)
+    loaded = check(PSVC(kernel="dyadic", epsilon=2.0).fit(store(GENES), STATE), GENES, tmp_path)
+    assert len(loaded.alpha_) == GENES.shape[1]
+
+
+def test_names_of_features(tmp_path):
+    frame = pd.DataFrame(GENES, columns=[f"gene {j}" for j in range(30)])
+    loaded = check(PSVC(kernel="dyadic", epsilon=2.0).fit(frame, STATE), frame, tmp_path)
+    assert loaded.support_objects_[0].startswith("gene ")
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(frame.rename(columns={"gene 0": "other"}))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"row_objects": 10, "random_state": 0},
+        {"row_objects": X[:9] + 0.1},
+        {"row_objects": KMeans(7, n_init=1, random_state=0)},
+        {"row_objects": "random", "random_state": np.random.RandomState(0)},
+        {"solver": psvm.SMO(pair=False)},
+        {"solver": psvm.WorkingSet()},
+        {"class_weight": {"no": 2.0, "yes": 1.0}},
+        {"class_weight": "balanced", "dtype": np.float32},
+        {"C": 0.5, "epsilon": 0.0, "dtype": "float32"},
+        {"epsilon": "aicc", "gamma": np.float64(0.7), "max_iter": np.int64(1000)},
+    ],
+    ids=lambda options: "-".join(options),
+)
+def test_parameters(tmp_path, options):
+    model = PSVC(**options).fit(X, Y)
+    loaded = check(model, NEW, tmp_path)
+    for name, value in model.get_params(deep=False).items():
+        if name in model_info(tmp_path / "model.psvm")["not_kept"]:
+            assert name in ("row_objects", "random_state")
+        else:
+            assert getattr(loaded, name) == value, name
+
+
+@pytest.mark.parametrize("labels", [CODE, CODE.astype(bool), CODE + 0.5, Y, Y.astype(object)])
+def test_labels(tmp_path, labels):
+    if labels.dtype == float:
+        labels = np.where(CODE, 2.0, 1.0)
+    loaded = check(PSVC(epsilon=0.5).fit(X, labels), NEW, tmp_path)
+    assert loaded.score(X, labels) > 0.8
+
+
+def test_model_without_support(tmp_path):
+    check(PSVR(epsilon=1e6).fit(X, X[:, 0]), NEW, tmp_path)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed", RBF(2.0)], ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sphered(tmp_path, kernel, n_classes):
+    y = CODE if n_classes == 2 else np.digitize(X[:, 0], [-0.2, 1.0])
+    measured = isinstance(kernel, str) and kernel == "precomputed"
+    data, new = (GRAM, GRAM[::3]) if measured else (X, NEW)
+    check(SpheredSVC(kernel=kernel).fit(data, y), new, tmp_path)
+
+
+def test_sphered_cv(tmp_path):
+    loaded = check(SpheredSVCCV(lams=[0.1, 0.9], cv=KFold(3)).fit(X, Y), NEW, tmp_path)
+    assert loaded.scores_.shape == (2, 3)
+    assert model_info(tmp_path / "model.psvm")["not_kept"] == ["cv"]
+
+
+def test_selectors(tmp_path):
+    loaded = check(PSVMSelector(n_features=4).fit(GENES, STATE), GENES, tmp_path)
+    assert loaded.get_support().sum() == 4
+    three = np.digitize(GENES[:, 0], [-0.5, 0.5])
+    check(PSVMSelector(epsilon="0.5max").fit(sp.csr_array(GENES), three), GENES, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"preprocessing": make_pipeline(log_transformer(2.0), QuantileNormalizer())},
+        {"preprocessing": PresentCall(lambda Z: np.where(Z > 0.5, 0.0, 1.0), q2=1)},
+        {"preprocessing": SimpleImputer()},
+        {"classifier": LogisticRegression()},
+        {"classifier": SVC(), "param_grid": {"C": [1.0, 10.0]}},
+    ],
+    ids=lambda options: "-".join(options) or "default",
+)
+@pytest.mark.parametrize("several", [False, True])
+def test_gene_selector(tmp_path, options, several):
+    y = np.digitize(GENES[:, 3], [-0.5, 0.5]) if several else STATE
+    data = np.exp(GENES)
+    model = GeneSelector(n_features=[2, 4], smoothing=0, cv=3, **options).fit(data, y)
+    loaded = check(model, data[::-1], tmp_path)
+    np.testing.assert_array_equal(loaded.get_support(), model.get_support())
+
+
+def test_pipelines(tmp_path):
+    model = make_pipeline(SimpleImputer(), StandardScaler(), PSVC(epsilon=0.5))
+    check(model.fit(X, Y), NEW, tmp_path)
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_calibrated(tmp_path, method, ensemble):
+    model = CalibratedClassifierCV(PSVC(epsilon=1.0), method=method, ensemble=ensemble, cv=3)
+    loaded = check(model.fit(X, Y), NEW, tmp_path)
+    np.testing.assert_array_equal(loaded.predict_proba(NEW), model.predict_proba(NEW))
+
+
+def test_every_estimator_is_known():
+    """Whoever adds an estimator to psvm adds it here."""
+    from sklearn.base import BaseEstimator
+
+    known = psvm.io._registry.registry()._by_class
+    estimators = [getattr(psvm, name) for name in psvm.__all__]
+    estimators = [c for c in estimators if isinstance(c, type) and issubclass(c, BaseEstimator)]
+    assert len(estimators) >= 6
+    assert [c.__name__ for c in estimators if c not in known] == []
+
+
+# --- what is in the file
+
+
+def test_files_are_small(tmp_path):
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(50, 20_000))
+    model = PSVC(kernel="dyadic", epsilon=4.0).fit(K, np.where(K[:, 5] > 0, "a", "b"))
+    assert model.n_support_ < 40
+    psvm.save(model, tmp_path / "small.psvm")
+    assert os.path.getsize(tmp_path / "small.psvm") < 8_000
+    assert os.path.getsize(tmp_path / "small.psvm") < len(pickle.dumps(model)) / 50
+
+
+def test_any_zip_program_can_look_into_it(tmp_path):
+    model = PSVC(epsilon=0.5).fit(X, Y)
+    psvm.save(model, tmp_path / "m.psvm", extra={"command": "psvm fit", "names": ["a", "ü"]})
+    with zipfile.ZipFile(tmp_path / "m.psvm") as archive:
+        assert archive.testzip() is None
+        metadata = json.loads(archive.read("model.json"))
+    assert metadata["format"] == "psvm-model"
+    assert metadata["version"] == 1
+    with np.load(tmp_path / "m.psvm", allow_pickle=False) as arrays:
+        assert any(
+            np.array_equal(arrays[n], model.support_) for n in arrays.files if "npy" not in n
+        )
+    info = model_info(tmp_path / "m.psvm")
+    assert info["class"] == "psvm.PSVC"
+    assert info["summary"]["n_support"] == model.n_support_
+    assert info["summary"]["classes"] == ["no", "yes"]
+    assert info["extra"] == {"command": "psvm fit", "names": ["a", "ü"]}
+    assert info["size"] == os.path.getsize(tmp_path / "m.psvm")
+    json.dumps(info)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (PSVC(kernel=lambda A, B: A @ B.T, epsilon=0.5), "is Python code"),
+        (make_pipeline(StandardScaler(), KNeighborsClassifier()), "KNeighborsClassifier"),
+    ],
+)
+def test_what_cannot_be_saved(tmp_path, model, message):
+    with pytest.raises(TypeError, match=message):
+        psvm.save(model.fit(X, Y), tmp_path / "m.psvm")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_only_fitted_models_can_be_saved(tmp_path):
+    with pytest.raises(NotFittedError):
+        psvm.save(PSVC(), tmp_path / "m.psvm")
+    with pytest.raises(TypeError, match="must be a fitted estimator"):
+        psvm.save({"a": 1}, tmp_path / "m.psvm")
+    with pytest.raises(TypeError, match="Only kernel classes"):
+        register(PSVC)
+
+
+class Overlap(Kernel):
+    """A kernel of one's own."""
+
+    def __init__(self, power=1.0):
+        self.power = power
+
+    def evaluate(self, A, B):
+        return np.minimum(A[:, None], B[None]).sum(axis=2) ** self.power
+
+
+def test_kernels_of_ones_own(tmp_path, monkeypatch):
+    model = PSVC(kernel=Overlap(), epsilon=0.5).fit(np.abs(X), Y)
+    with pytest.raises(TypeError, match=r"psvm\.io\.register"):
+        psvm.save(model, tmp_path / "m.psvm")
+    known = psvm.io._registry.registry()
+    monkeypatch.setattr(known, "_by_name", dict(known._by_name))
+    monkeypatch.setattr(known, "_by_class", dict(known._by_class))
+    register(Overlap)
+    check(model, np.abs(NEW), tmp_path)
+    known._by_name.pop(f"{Overlap.__module__}.Overlap")
+    with pytest.raises(ModelFileError, match=r"Overlap' is not known.*register"):
+        psvm.load(tmp_path / "model.psvm")
+
+
+# --- damage
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """The bytes of a small model, its decision values, and a path for its mutants."""
+    model = PSVC(epsilon=3.0).fit(X, Y)
+    path = tmp_path_factory.mktemp("small") / "m.psvm"
+    psvm.save(model, path)
+    return path.read_bytes(), model.decision_function(NEW), path
+
+
+def accept_or_refuse(small, data):
+    """Either the identical model or a ModelFileError."""
+    _, expected, path = small
+    path.write_bytes(data)
+    try:
+        model = psvm.load(path)
+    except ModelFileError as error:
+        assert str(path) in str(error)
+        return False
+    np.testing.assert_array_equal(model.decision_function(NEW), expected)
+    return True
+
+
+def refused(path):
+    try:
+        psvm.load(path)
+    except ModelFileError:
+        return True
+    return False
+
+
+def test_every_byte_matters(small):
+    whole, _, path = small
+    assert accept_or_refuse(small, whole)
+    with open(path, "r+b", buffering=0) as file:
+        for i, byte in enumerate(whole):
+            for mask in (1 << i % 8, 0xFF):
+                file.seek(i)
+                file.write(bytes([byte ^ mask]))
+                assert refused(path), i
+            file.seek(i)
+            file.write(bytes([byte]))
+    assert accept_or_refuse(small, path.read_bytes())
+
+
+def test_every_truncation_is_refused(small):
+    whole, _, path = small
+    assert not accept_or_refuse(small, whole + b"\0")
+    assert not accept_or_refuse(small, b"\0" + whole)
+    path.write_bytes(whole)
+    with open(path, "r+b", buffering=0) as file:
+        for n in reversed(range(len(whole))):
+            file.truncate(n)
+            assert refused(path), n
+
+
+@given(st.binary(max_size=300), st.integers(0, 5000))
+@settings(max_examples=200, deadline=None)
+def test_garbage_is_refused(small, garbage, place):
+    whole = small[0]
+    assert not accept_or_refuse(small, garbage)
+    changed = whole[:place] + garbage + whole[place + len(garbage) :]
+    assert accept_or_refuse(small, changed) == (changed == whole)
+
+
+def signed(data):
+    """The bytes with a checksum that is right."""
+    body = data[:-DIGEST]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def survives(path, data):
+    """Loading and predicting end in an answer or an ordinary error, whatever is in the file."""
+    path.write_bytes(data)
+    try:
+        model = psvm.load(path)
+    except ModelFileError:
+        return
+    try:
+        model.predict(NEW)
+    except Exception as error:
+        assert not isinstance(error, SystemError)
+
+
+def mutants(whole, step):
+    mask = random.Random(0)
+    for i in range(0, len(whole) - DIGEST, step):
+        yield signed(whole[:i] + bytes([whole[i] ^ mask.randrange(1, 256)]) + whole[i + 1 :])
+
+
+@pytest.mark.filterwarnings("ignore::Warning")  # of NumPy about odd numbers
+@pytest.mark.parametrize("step", [11, pytest.param(1, marks=pytest.mark.slow)])
+def test_wrong_content_with_a_right_checksum(small, step):
+    """Behind the checksum all that is read is still checked."""
+    for data in mutants(small[0], step):
+        survives(small[2], data)
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("step", [29, pytest.param(1, marks=pytest.mark.slow)])
+def test_wrong_content_for_compiled_code(tmp_path, step):
+    """The SVM of scikit-learn trusts its arrays; we do not."""
+    path = tmp_path / "m.psvm"
+    psvm.save(GeneSelector(n_features=[2], smoothing=0, cv=3).fit(GENES, STATE), path)
+    for data in mutants(path.read_bytes(), step):
+        path.write_bytes(data)
+        try:
+            model = psvm.load(path)
+        except ModelFileError:
+            continue
+        try:
+            model.predict(GENES)
+        except Exception as error:
+            assert not isinstance(error, SystemError)
+
+
+def rebuilt(whole, change, *, compression=zipfile.ZIP_STORED, more=()):
+    """The file with changed metadata and a right checksum."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(buffer, "w") as new:
+        new.comment = b"0" * DIGEST
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "model.json":
+                metadata = json.loads(data)
+                change(metadata)
+                data = json.dumps(metadata).encode()
+            new.writestr(name, data, compression)
+        for name, data in more:
+            new.writestr(name, data, compression)
+    return signed(buffer.getvalue())
+
+
+def setter(*keys):
+    *path, last, value = keys
+
+    def change(metadata):
+        for key in path:
+            metadata = metadata[key]
+        metadata[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (setter("version", 2), r"version 2 of the format, written by psvm .* Upgrade psvm"),
+        (setter("version", "1"), "version '1' makes no sense"),
+        (setter("format", "other"), "not that of a model"),
+        (setter("arrays", None), "list of arrays is missing"),
+        (setter("arrays", 0, "dtype", "<f4"), "has the dtype"),
+        (setter("arrays", 0, "shape", [10**9]), "has the shape"),
+        (setter("arrays", []), "does not agree with the archive"),
+        (setter("model", "class", "os.system"), "class 'os.system' is not known"),
+        (setter("model", "class", "psvm.PSVM"), "is not known"),
+        (setter("model", {"type": "function", "name": "os.system"}), "function 'os.system'"),
+        (setter("model", [1, 2]), "it holds no model"),
+        (setter("model", "state", "__class__", 1), "is no attribute"),
+        (setter("model", "state", "predict", 1), "is no attribute"),
+        (setter("model", "state", "support_", {"type": "array", "index": 99}), "no array 99"),
+        (setter("model", "state", "support_", {"type": "array", "index": True}), "not an integer"),
+        (setter("model", "state", "_n_columns", 1), "places of its support"),
+        (setter("model", "state", "_n_columns", 2**60), "columns"),
+        (setter("model", "state", "n_features_in_", 7), "vectors have a wrong length"),
+        (setter("model", "params", "kernel", "dyadic"), "kernel is missing"),
+        (setter("model", "params", "nonsense", 1), "nonsense"),
+        (setter("model", "state", "_kernel", "params", "gamma", -1.0), "gamma must be"),
+        (setter("model", "state", "_kernel", None), "kernel is none"),
+    ],
+)
+def test_wrong_metadata(small, change, message):
+    path = small[2]
+    path.write_bytes(rebuilt(small[0], change))
+    with pytest.raises(ModelFileError, match=message):
+        psvm.load(path)
+
+
+def test_rebuilding_changes_nothing(small):
+    """The premise of the tests around this one."""
+    assert accept_or_refuse(small, rebuilt(small[0], lambda metadata: None))
+
+
+def test_deep_nesting(small):
+    deep = None
+    for _ in range(500):
+        deep = [deep]
+    small[2].write_bytes(rebuilt(small[0], setter("model", "state", "alpha_", deep)))
+    with pytest.raises(ModelFileError, match="nested too deeply"):
+        psvm.load(small[2])
+    text = b'{"format":"psvm-model","version":1,"model":' + b"[" * 10**5 + b"]" * 10**5 + b"}"
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * DIGEST
+        archive.writestr("model.json", text)
+    small[2].write_bytes(signed(buffer.getvalue()))
+    with pytest.raises(ModelFileError):
+        psvm.load(small[2])
+
+
+def test_zip_bombs(small):
+    bomb = ("arrays/999.npy", bytes(2**24))
+    path = small[2]
+    path.write_bytes(
+        rebuilt(small[0], lambda m: None, compression=zipfile.ZIP_DEFLATED, more=[bomb])
+    )
+    assert path.stat().st_size < 2**16
+    with pytest.raises(ModelFileError, match="compressed or encrypted"):
+        psvm.load(path)
+    # Sizes that the directory only claims.
+    whole = bytearray(small[0])
+    start = whole.find(b"PK\x01\x02")
+    whole[start + 24 : start + 28] = (2**31).to_bytes(4, "little")
+    whole[start + 20 : start + 24] = (2**31).to_bytes(4, "little")
+    path.write_bytes(signed(bytes(whole)))
+    with pytest.raises(ModelFileError):
+        psvm.load(path)
+    # Many members.
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * DIGEST
+        for i in range(2000):
+            archive.writestr(f"arrays/{i}.npy", b"")
+    path.write_bytes(signed(buffer.getvalue()))
+    with pytest.raises(ModelFileError, match="2000 members"):
+        psvm.load(path)
+
+
+def test_nothing_is_unpickled(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "executed"),)
+
+    model = PSVC(epsilon=0.5).fit(X, Y)
+    psvm.save(model, tmp_path / "m.psvm")
+    array = io.BytesIO()
+    np.save(array, np.array([Trap()], dtype=object), allow_pickle=True)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(tmp_path / "m.psvm") as old, zipfile.ZipFile(buffer, "w") as new:
+        new.comment = b"0" * DIGEST
+        for name in old.namelist():
+            new.writestr(name, array.getvalue() if name.startswith("arrays") else old.read(name))
+    (tmp_path / "trap.psvm").write_bytes(signed(buffer.getvalue()))
+    (tmp_path / "pickle.psvm").write_bytes(pickle.dumps(Trap()))
+    for name in ("trap.psvm", "pickle.psvm"):
+        with pytest.raises(ModelFileError):
+            psvm.load(tmp_path / name)
+    assert not (tmp_path / "executed").exists()
+
+
+def test_other_files_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ModelFileError, match="not a model file"):
+        psvm.load(tmp_path / "a.csv")
+    (tmp_path / "empty").write_bytes(b"")
+    with pytest.raises(ModelFileError, match="not a model file"):
+        psvm.load(tmp_path / "empty")
+    with pytest.raises(FileNotFoundError):
+        psvm.load(tmp_path / "none")
+    with pytest.raises(IsADirectoryError):
+        psvm.load(tmp_path)
+
+
+def test_parts_of_another_scikit_learn(tmp_path, monkeypatch):
+    model = make_pipeline(StandardScaler(), PSVC(epsilon=0.5)).fit(X, Y)
+    psvm.save(model, tmp_path / "m.psvm")
+    monkeypatch.setattr("sklearn.__version__", "99.0")
+    with pytest.warns(UserWarning, match="parts of scikit-learn"):
+        psvm.load(tmp_path / "m.psvm")
+    psvm.save(model.steps[-1][1], tmp_path / "m.psvm")
+    psvm.load(tmp_path / "m.psvm")
+
+
+# --- writing
+
+
+def test_a_model_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "m.psvm"
+    psvm.save(PSVC(epsilon=3.0).fit(X, Y), path)
+    before = path.read_bytes()
+    model = PSVC(epsilon=0.1).fit(X, Y)
+
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    for place in ("numpy.lib.format.write_array", "os.fsync", "os.replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(place, stop)
+            with pytest.raises(KeyboardInterrupt):
+                psvm.save(model, path)
+        assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that takes no files")
+def test_folder_that_takes_no_files():
+    with pytest.raises(OSError, match="/proc/"):
+        psvm.save(PSVC(epsilon=3.0).fit(X, Y), "/proc/self/m.psvm")
+
+
+# --- text and code
+
+
+def test_text_names_everything():
+    model = PSVC(epsilon=1.0, C=5.0).fit(X, Y)
+    text = export_text(model)
+    for value in (*model.alpha_[model.support_], *model.support_objects_.ravel()):
+        assert repr(float(value)) in text
+    for part in ("C = 5.0", "classes = ['no', 'yes']", repr(model._kernel), "dual_gap"):
+        assert part in text
+    words = export_text(PSVC(kernel=Spectrum(2), epsilon=0.5).fit(WORDS, HALF))
+    assert any(word in words for word in WORDS)
+    assert "StandardScaler" in export_text(make_pipeline(StandardScaler(), PSVC()).fit(X, Y))
+    assert "SpheredSVC" in export_text(SpheredSVC().fit(X, Y))
+
+
+def alone(source, data):
+    """Decision values and predictions of exported code in a process that cannot import psvm."""
+    code = (
+        "import sys, json\n"
+        "for name in ('psvm', 'sklearn', 'scipy', 'pandas'): sys.modules[name] = None\n"
+        f"{source}\n"
+        "X = json.load(sys.stdin)\n"
+        "print(json.dumps([decision_function(X).tolist(), predict(X).tolist()]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code],
+        input=json.dumps(data.tolist()),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def in_scope(source, data):
+    scope = {}
+    exec(source, scope)
+    return scope["decision_function"](data), scope["predict"](data)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("cls", [PSVC, PSVR])
+def test_numpy_code(kernel, cls):
+    y = Y if cls is PSVC else X[:, 0] * X[:, 1]
+    model = cls(kernel=kernel, epsilon=0.3).fit(X, y)
+    values, predicted = in_scope(export_numpy(model), NEW)
+    expected = model.decision_function(NEW) if cls is PSVC else model.predict(NEW)
+    # Distances are summed in another order; 1e-12 of the size of the terms covers a few roundings.
+    size = np.abs(model.alpha_ / np.where(model.column_norms_ > 0, model.column_norms_, 1)).sum()
+    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-12 * (1 + size))
+    if cls is PSVC:
+        np.testing.assert_array_equal(predicted, model.predict(NEW))
+
+
+def test_numpy_code_needs_nothing_else():
+    model = PSVC(epsilon=0.3).fit(X, Y)
+    values, predicted = alone(export_numpy(model), NEW)
+    np.testing.assert_allclose(values, model.decision_function(NEW), rtol=0, atol=1e-12)
+    assert predicted == model.predict(NEW).tolist()
+
+
+@pytest.mark.parametrize("name", ["dyadic", "precomputed"])
+def test_numpy_code_of_measured_matrices(name):
+    model = PSVC(kernel=name, epsilon=0.5).fit(GRAM, CODE)
+    values, predicted = in_scope(export_numpy(model), GRAM[::2])
+    np.testing.assert_array_equal(values, model.decision_function(GRAM[::2]))  # the same sums
+    assert predicted.tolist() == model.predict(GRAM[::2]).tolist()
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (StandardScaler(),),
+        (StandardScaler(with_mean=False), MinMaxScaler()),
+        (SimpleImputer(), StandardScaler(with_std=False)),
+        (PSVMSelector(n_features=2),),
+    ],
+)
+def test_numpy_code_of_pipelines(steps):
+    model = make_pipeline(*steps, PSVC(epsilon=0.5)).fit(GENES, STATE)
+    values, predicted = in_scope(export_numpy(model), GENES)
+    np.testing.assert_allclose(values, model.decision_function(GENES), rtol=0, atol=1e-11)
+    assert predicted.tolist() == model.predict(GENES).tolist()
+
+
+def test_numpy_code_of_sparse_and_empty_models():
+    model = PSVC(epsilon=0.5).fit(sp.csr_array(X), CODE)
+    np.testing.assert_allclose(
+        in_scope(export_numpy(model), NEW)[0], model.decision_function(NEW), rtol=0, atol=1e-12
+    )
+    model = PSVR(epsilon=1e6).fit(X, X[:, 0])
+    np.testing.assert_array_equal(in_scope(export_numpy(model), NEW)[0], model.predict(NEW))
+    with pytest.raises(ValueError, match="X must have 2 columns"):
+        in_scope(export_numpy(model), GENES)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PSVC(kernel=Spectrum(2), epsilon=0.5).fit(WORDS, HALF),
+        SpheredSVC().fit(X, Y),
+        make_pipeline(QuantileNormalizer(), PSVC(epsilon=1.0)).fit(X, Y),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_what_cannot_be_numpy_code(model):
+    with pytest.raises(TypeError, match="cannot be written as NumPy code"):
+        export_numpy(model)
+
+
+# --- skops
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [
+        (PSVC(epsilon=0.5).fit(X, Y), NEW),
+        (PSVR(kernel=RBF(2.0) + Linear(), epsilon=0.1).fit(X, X[:, 0]), NEW),
+        (PSVC(kernel=Spectrum(2), epsilon=0.5).fit(WORDS, HALF), WORDS),
+        (SpheredSVC().fit(X, Y), NEW),
+        (PSVMSelector(n_features=3).fit(GENES, STATE), GENES),
+        (GeneSelector(n_features=[2], smoothing=0, cv=3).fit(GENES, STATE), GENES),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_skops(model, data):
+    skops = pytest.importorskip("skops.io")
+    file = skops.dumps(model)
+    types = skops.get_untrusted_types(data=file)
+    assert {name.split(".")[0] for name in types} <= {"psvm", "functools", "scipy", "sklearn"}
+    loaded = skops.loads(file, trusted=types)
+    for (_, expected), (_, found) in zip(outputs(model, data), outputs(loaded, data), strict=True):
+        np.testing.assert_array_equal(found, expected)
