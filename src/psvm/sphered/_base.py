@@ -112,11 +112,13 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         factors = compute_sample_weight(self.class_weight, y)
         if isinstance(self.class_weight, str):
             sums = np.bincount(code, weights)
-            with np.errstate(divide="ignore"):
-                factors = (weights.sum() / (np.count_nonzero(sums) * sums))[code]
-        if not (np.isfinite(factors[weights > 0]).all() and factors.min() >= 0):
-            raise ValueError(f"class_weight must not be negative, got {self.class_weight!r}.")
-        return np.where(weights > 0, weights * factors, 0.0)
+            mean = weights.sum() / np.count_nonzero(sums)
+            factors = np.divide(mean, sums, out=np.zeros_like(sums), where=sums > 0)[code]
+        if not (np.isfinite(factors).all() and factors.min() >= 0):
+            raise ValueError(
+                f"class_weight must not be negative or infinite, got {self.class_weight!r}."
+            )
+        return weights * factors
 
     def _make_training(self, X, weights, options):
         """The training points in the form that suits the kernel."""

@@ -164,7 +164,9 @@ def minimise(R, target, limits, start=None):
         W = _working_set(v, F, lower, upper)
         v_W, F_W = v[W], F[W]
         problem = R.block(W), v_W, F_W, lower[W], upper[W]
-        n_iter += _solve_small(problem, threshold / 2, left - n_iter, deadline)
+        # While others wait to join, more accuracy than this would be wasted.
+        enough = 0.1 * violation if len(W) < len(v) else 0.0
+        n_iter += _solve_small(problem, max(threshold / 2, enough), left - n_iter, deadline)
         v[W] = v_W
 
 

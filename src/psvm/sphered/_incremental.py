@@ -121,9 +121,10 @@ class Basis:
 
     def block(self, index):
         """``R_n[index][:, index]``."""
+        lower = sl.cholesky(self.S, lower=True, check_finite=False)
         G = self.G[index] - self.means
-        R = G @ self.S_inverse @ G.T
-        return np.ascontiguousarray(0.5 * (R + R.T))
+        Z = sl.solve_triangular(lower, G.T, lower=True, overwrite_b=True, check_finite=False)
+        return Z.T @ Z
 
     def product(self, v):
         """``R_n v``."""
