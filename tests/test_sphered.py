@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, SpheredSVC, SpheredSVCCV, Status
 from psvm.kernels import Spectrum
+from psvm.sphered._direct import Spectrum as Decomposition
 from psvm.sphered._dual import Limits
 from psvm.sphered._incremental import Basis
 
@@ -374,6 +375,44 @@ def test_bordered_inverse_and_removal_against_plain_linear_algebra(center, weigh
     check()
 
 
+def test_coordinates_and_inverse_are_computed_anew_when_they_drift():
+    X, y = moons(60)
+    K = rbf_kernel(X, gamma=2.0)
+    basis = Basis(Matrix(K), np.ones(60), np.ones(60), lam=0.3, center=True)
+    basis.join(0)
+    basis.grow(basis.outside(y - y.mean()), 10)
+
+    def errors():
+        inverse = basis.S @ basis.S_inverse - np.eye(basis.n)
+        own = basis.G @ basis.G[basis.points].T - K[:, basis.points]
+        return np.abs(inverse).max(), np.abs(own).max()
+
+    assert max(errors()) < 1e-12
+    for array in (basis.S_inverse, basis.G):
+        array *= 1 + 1e-6
+        assert max(errors()) > 1e-7
+        basis.grow(basis.outside(y - y.mean()), 1)
+        assert max(errors()) < 1e-12
+
+
+def test_points_that_became_useless_leave(monkeypatch):
+    kept = []
+    keep = Basis.keep
+
+    def counted(basis, which):
+        kept.append((basis.n, np.count_nonzero(which)))
+        keep(basis, which)
+
+    monkeypatch.setattr(Basis, "keep", counted)
+    X, y = make_moons(1000, noise=0.1, random_state=0)
+    grown = SpheredSVC(0.5, gamma=1.0, solver="incremental").fit(X, y)
+    assert kept and all(after < before for before, after in kept)
+    direct = SpheredSVC(0.5, gamma=1.0, solver="direct").fit(X, y)
+    assert grown.solutions_[0].objective == pytest.approx(
+        direct.solutions_[0].objective, abs=grown.dual_gap_ + direct.dual_gap_
+    )
+
+
 def test_useless_points_are_those_whose_removal_costs_nothing():
     X, _ = moons(60)
     K = rbf_kernel(X, gamma=2.0)
@@ -427,6 +466,23 @@ def test_cross_validation_is_that_of_scikit_learn(kernel):
     assert model.lam_ == model.lams_[means >= means.max() - 1e-12][-1]
     final = SpheredSVC(model.lam_, kernel=kernel, gamma=1.0, **TIGHT).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), final.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_one_decomposition_of_each_fold_serves_all_lam(kernel, monkeypatch):
+    calls = []
+    for name in ("of_gram", "of_features"):
+        original = getattr(Decomposition, name)
+
+        def counted(*arguments, original=original, **options):
+            calls.append(len(arguments[0]))
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(Decomposition, name, counted)
+    X, y = moons(60)
+    SpheredSVCCV(np.linspace(0.1, 0.9, 9), cv=3, kernel=kernel).fit(X, y)
+    folds, final = [40, 40, 40], [60] if kernel == "linear" else []  # else by Cholesky
+    assert calls == folds + final
 
 
 # ---------------------------------------------------------------- weights
