@@ -13,7 +13,7 @@ from ._incremental import solve_incremental
 
 CROSSOVER = 1500
 """From this number of points on the incremental solver is tried first."""
-GIVE_UP = 0.15
+GIVE_UP = 0.1
 """With more basis points than this share of the points the direct solver takes over."""
 INDEFINITE = 1e-7
 """An eigenvalue below minus this share of the trace is negative: single precision is allowed."""
