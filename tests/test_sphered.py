@@ -19,25 +19,38 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, SpheredSVC, SpheredSVCCV, Status
 from psvm.kernels import Spectrum
+from psvm.sphered._direct import Spectrum as Decomposition
 from psvm.sphered._dual import Limits
 from psvm.sphered._incremental import Basis
 
 TIGHT = {"tol": 1e-9}
+FOLDS = "rows that are repeated or left out make other folds"
+EXPECTED = {
+    "rbf": {},
+    "linear": {},
+    "precomputed": {
+        "check_estimators_dtypes": "a Gram matrix that is cut to integers is indefinite"
+    },
+    "cv": {
+        "check_sample_weight_equivalence_on_dense_data": FOLDS,
+        "check_sample_weight_equivalence_on_sparse_data": FOLDS,
+    },
+}
 
 
 @parametrize_with_checks(
     [
-        SpheredSVC(),
-        SpheredSVC(0.2, kernel="linear", center=False),
-        SpheredSVC(solver="incremental"),
+        # one of the checks compares decision values to 1e-7
+        SpheredSVC(**TIGHT),
+        SpheredSVC(0.2, kernel="linear", center=False, **TIGHT),
+        SpheredSVC(solver="incremental", **TIGHT),
         SpheredSVC(kernel="precomputed"),
+        SpheredSVC(0.2, class_weight="balanced", **TIGHT),
         SpheredSVCCV(lams=[0.2, 0.8], cv=2),
     ],
-    expected_failed_checks=lambda estimator: (
-        {"check_estimators_dtypes": "a Gram matrix that is cut to integers is indefinite"}
-        if estimator.kernel == "precomputed"
-        else {}
-    ),
+    expected_failed_checks=lambda estimator: EXPECTED[
+        "cv" if isinstance(estimator, SpheredSVCCV) else estimator.kernel
+    ],
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -59,8 +72,10 @@ def gram(X, center, gamma=1.0):
     return B @ K @ B
 
 
-def sphered(K, lam):
-    """R of eq. 73 by pseudo-inverse."""
+def sphered(K, lam, weights=None):
+    """R of eq. 73 by pseudo-inverse, with weights ``K (lam I + (1 - lam) D K)^-1``."""
+    if weights is not None:
+        return K @ np.linalg.inv(lam * np.eye(len(K)) + (1 - lam) * weights[:, None] * K)
     return np.linalg.pinv((1 - lam) * K + lam * np.eye(len(K)), hermitian=True) @ K
 
 
@@ -207,6 +222,22 @@ def test_linear_maps_and_shifts_change_nothing(seed, decades):
     np.testing.assert_allclose(g, f, atol=1e-8 * np.abs(f).max())
 
 
+@pytest.mark.parametrize("decades", [8, 10, 12])
+def test_badly_conditioned_maps_change_no_more_than_their_rounding(decades):
+    """``X A`` is known to eps of its largest value only, the smallest direction to eps cond(A)."""
+    X, y = overlapping(seed=1)
+    X_new = overlapping(30, seed=2)[0]
+    f = SpheredSVC(0.0, kernel="linear", tol=1e-10).fit(X, y).decision_function(X_new)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        U, V = (np.linalg.qr(rng.normal(size=(6, 6)))[0] for _ in range(2))
+        A = U * np.logspace(0, decades, 6) @ V
+        g = SpheredSVC(0.0, kernel="linear", tol=1e-10).fit(X @ A, y).decision_function(X_new @ A)
+        # sums of six products in the map, of 150 in the decomposition, and alpha up to 100
+        limit = 100 * np.finfo(float).eps * 10.0**decades
+        assert np.abs(g - f).max() <= limit * np.abs(f).max()
+
+
 def test_scales_of_single_features_change_nothing_whatever_they_are():
     X, y = overlapping()
     scale = np.array([1e-100, 1e-8, 1.0, 1e5, 1e30, 1e100])
@@ -239,11 +270,22 @@ def test_centring_makes_every_kernel_invariant_under_shifts_in_feature_space(sol
     t = 0.1 * np.random.default_rng(0).normal(size=80)
     # x_i -> x_i + z with <x_i, z> = (K t)_i and <z, z> = t'K t
     shifted = K + (K @ t)[:, None] + K @ t + t @ K @ t
-    options = {"kernel": "precomputed", "solver": solver, "tol": 1e-6}
+    options = {"kernel": "precomputed", "solver": solver, "tol": 1e-8}
     plain = SpheredSVC(0.3, **options).fit(K, y)
     moved = SpheredSVC(0.3, **options).fit(shifted, y)
+    # The objective has the term 0.7/2 ||X'w||^2, so that a gap leaves X'w so much freedom:
+    tolerance = sum(np.sqrt(2 * model.dual_gap_ / 0.7) for model in (plain, moved))
+    # The direct solver ends with a Newton step; the other one ignores 1e-7 of the objective.
+    assert tolerance < (1e-5 if solver == "direct" else 0.05)
+    f, g = (model.solutions_[0].values for model in (plain, moved))
+    assert np.linalg.norm(f - g) <= tolerance
+    # b makes the margin of free points one; rounding is far below 1e-8.
+    free = [(0 < model.alpha_[0]) & (model.alpha_[0] < 100) for model in (plain, moved)]
+    assert (free[0] & free[1]).any()
     np.testing.assert_allclose(
-        moved.decision_function(shifted), plain.decision_function(K), atol=1e-2
+        moved.decision_function(shifted),
+        plain.decision_function(K),
+        atol=1e-8 if solver == "direct" else 2 * tolerance,
     )
     assert moved.solutions_[0].objective == pytest.approx(plain.solutions_[0].objective, rel=1e-6)
 
@@ -298,12 +340,14 @@ class Matrix:
         return self.K @ a
 
 
+@pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("center", [True, False])
-def test_bordered_inverse_and_removal_against_plain_linear_algebra(center):
+def test_bordered_inverse_and_removal_against_plain_linear_algebra(center, weighted):
     X, y = moons(60)
     K = rbf_kernel(X, gamma=2.0)
     lam = 0.3
-    basis = Basis(Matrix(K), np.ones(60), lam=lam, center=center)
+    weights = np.random.default_rng(0).uniform(0.1, 3.0, size=60) if weighted else np.ones(60)
+    basis = Basis(Matrix(K), np.ones(60), weights, lam=lam, center=center)
     for j in (3, 17, 40, 41, 8, 25):
         basis.join(j)
     basis.grow(basis.outside(y - y.mean()), 20)
@@ -315,8 +359,8 @@ def test_bordered_inverse_and_removal_against_plain_linear_algebra(center):
         P = K[:, points] @ np.linalg.solve(K[np.ix_(points, points)], K[points])
         np.testing.assert_allclose(basis.G @ basis.G.T, P, atol=1e-9)
         np.testing.assert_allclose(basis.rest, 1 - np.diagonal(P), atol=1e-9)
-        B = np.eye(60) - (1 / 60 if center else 0.0)
-        R = sphered(B @ P @ B, lam)
+        B = np.eye(60) - (weights / weights.sum() if center else 0.0)
+        R = sphered(B @ P @ B.T, lam, weights)
         np.testing.assert_allclose(basis.block(np.arange(60)), R, atol=1e-9)
         v = np.cos(np.arange(60.0))
         np.testing.assert_allclose(basis.product(v), R @ v, atol=1e-8)
@@ -331,10 +375,48 @@ def test_bordered_inverse_and_removal_against_plain_linear_algebra(center):
     check()
 
 
+def test_coordinates_and_inverse_are_computed_anew_when_they_drift():
+    X, y = moons(60)
+    K = rbf_kernel(X, gamma=2.0)
+    basis = Basis(Matrix(K), np.ones(60), np.ones(60), lam=0.3, center=True)
+    basis.join(0)
+    basis.grow(basis.outside(y - y.mean()), 10)
+
+    def errors():
+        inverse = basis.S @ basis.S_inverse - np.eye(basis.n)
+        own = basis.G @ basis.G[basis.points].T - K[:, basis.points]
+        return np.abs(inverse).max(), np.abs(own).max()
+
+    assert max(errors()) < 1e-12
+    for array in (basis.S_inverse, basis.G):
+        array *= 1 + 1e-6
+        assert max(errors()) > 1e-7
+        basis.grow(basis.outside(y - y.mean()), 1)
+        assert max(errors()) < 1e-12
+
+
+def test_points_that_became_useless_leave(monkeypatch):
+    kept = []
+    keep = Basis.keep
+
+    def counted(basis, which):
+        kept.append((basis.n, np.count_nonzero(which)))
+        keep(basis, which)
+
+    monkeypatch.setattr(Basis, "keep", counted)
+    X, y = make_moons(1000, noise=0.1, random_state=0)
+    grown = SpheredSVC(0.5, gamma=1.0, solver="incremental").fit(X, y)
+    assert kept and all(after < before for before, after in kept)
+    direct = SpheredSVC(0.5, gamma=1.0, solver="direct").fit(X, y)
+    assert grown.solutions_[0].objective == pytest.approx(
+        direct.solutions_[0].objective, abs=grown.dual_gap_ + direct.dual_gap_
+    )
+
+
 def test_useless_points_are_those_whose_removal_costs_nothing():
     X, _ = moons(60)
     K = rbf_kernel(X, gamma=2.0)
-    basis = Basis(Matrix(K), np.ones(60), lam=0.3, center=False)
+    basis = Basis(Matrix(K), np.ones(60), np.ones(60), lam=0.3, center=False)
     for j in range(0, 24, 2):
         basis.join(j)
     v = np.random.default_rng(0).normal(size=60)
@@ -384,6 +466,150 @@ def test_cross_validation_is_that_of_scikit_learn(kernel):
     assert model.lam_ == model.lams_[means >= means.max() - 1e-12][-1]
     final = SpheredSVC(model.lam_, kernel=kernel, gamma=1.0, **TIGHT).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), final.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_one_decomposition_of_each_fold_serves_all_lam(kernel, monkeypatch):
+    calls = []
+    for name in ("of_gram", "of_features"):
+        original = getattr(Decomposition, name)
+
+        def counted(*arguments, original=original, **options):
+            calls.append(len(arguments[0]))
+            return original(*arguments, **options)
+
+        monkeypatch.setattr(Decomposition, name, counted)
+    X, y = moons(60)
+    SpheredSVCCV(np.linspace(0.1, 0.9, 9), cv=3, kernel=kernel).fit(X, y)
+    folds, final = [40, 40, 40], [60] if kernel == "linear" else []  # else by Cholesky
+    assert calls == folds + final
+
+
+# ---------------------------------------------------------------- weights
+
+
+def repeated(counts, *arrays):
+    return [np.repeat(array, counts, axis=0) for array in arrays]
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(
+    ("kernel", "lam", "solver"),
+    [
+        ("rbf", 0.2, "direct"),
+        ("rbf", 0.2, "incremental"),
+        ("rbf", 1.0, "direct"),
+        ("precomputed", 0.2, "direct"),
+        ("linear", 0.2, "direct"),
+        ("linear", 0.0, "direct"),
+        ("linear", 0.2, "incremental"),
+    ],
+)
+def test_weight_two_is_the_row_twice(kernel, lam, solver, center):
+    X, y = overlapping(90, 3)
+    y = y + (X[:, 0] > 1)  # three classes
+    counts = np.random.default_rng(0).integers(0, 4, size=90)
+    assert (counts == 0).any() and (counts > 1).any()
+    options = {"kernel": kernel, "solver": solver, "center": center, "C": 3.0, "tol": 1e-9}
+    data, (more, y_more) = X, repeated(counts, X, y)
+    if kernel == "precomputed":
+        data, new = X @ X.T + 1, X @ X.T + 1
+        more, new_more = more @ more.T + 1, X @ more.T + 1
+    else:
+        new = new_more = overlapping(20, 3, seed=7)[0]
+    weighted = SpheredSVC(lam, **options).fit(data, y, sample_weight=counts)
+    plain = SpheredSVC(lam, **options).fit(more, y_more)
+    # f is determined to the root of the gap, which is the rest of the incremental solver
+    atol = 1e-6 if solver == "direct" else 2e-2
+    np.testing.assert_allclose(
+        weighted.decision_function(new), plain.decision_function(new_more), atol=atol
+    )
+    for one, other in zip(weighted.solutions_, plain.solutions_, strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=1e-6)
+    assert weighted.capacity_bound_ == pytest.approx(plain.capacity_bound_, rel=1e-3)
+    assert weighted.capacity_ == pytest.approx(plain.capacity_, rel=1e-2)
+    assert weighted.margin_ == pytest.approx(plain.margin_, rel=1e-2)
+    assert (weighted.alpha_[:, counts == 0] == 0).all()
+    assert (weighted.alpha_ <= 3.0 * counts).all()
+
+
+@pytest.mark.parametrize("solver", ["direct", "incremental"])
+@pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("center", [True, False])
+def test_weighted_primal_of_an_independent_solver(lam, center, solver):
+    if lam == 0 and solver == "incremental":
+        pytest.skip("the incremental solver needs lam > 0")
+    X, label = overlapping(60, 4)
+    X, y = X @ np.diag([1.0, 3.0, 0.3, 2.0]) + 0.5, 2.0 * label - 1
+    s = np.random.default_rng(0).uniform(0.0, 3.0, size=60)
+    X_c = X - s @ X / s.sum() if center else X
+    w, b = cp.Variable(4), cp.Variable()
+    spread = 0.5 * (1 - lam) * cp.sum_squares(np.sqrt(s)[:, None] * X_c @ w)
+    slack = s @ cp.pos(1 - cp.multiply(y, X_c @ w + b))
+    problem = cp.Problem(cp.Minimize(spread + 0.5 * lam * cp.sum_squares(w) + 20.0 * slack))
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    model = SpheredSVC(lam, C=20.0, kernel="linear", center=center, solver=solver, **TIGHT)
+    model.fit(X, label, sample_weight=s)
+    assert model.solutions_[0].objective == pytest.approx(problem.value, rel=1e-7)
+    # the objective is known to 1e-9 or so, and f to its root
+    values, expected = model.decision_function(X), X_c @ w.value
+    np.testing.assert_allclose(values - values.mean(), expected - expected.mean(), atol=2e-4)
+
+
+def test_class_weights_are_weights_of_rows_and_those_of_the_standard_svm():
+    X, y = overlapping(120, 4)
+    y[:15] = 2
+    X = np.round(X * 8) / 8  # exact in LIBSVM's single precision
+    weights = {0: 0.5, 1: 2.0, 2: 4.0}
+    ours = SpheredSVC(1.0, C=0.25, kernel="linear", class_weight=weights, tol=1e-10).fit(X, y)
+    other = SVC(C=0.25, kernel="linear", class_weight=weights, tol=1e-10).fit(X, y)
+    K = X @ X.T
+    assert (K == K.astype(np.float32)).all()
+    decide = ours.set_params(decision_function_shape="ovo").decision_function
+    expected = other.set_params(decision_function_shape="ovo").decision_function(X)
+    np.testing.assert_allclose(decide(X), expected, atol=1e-6)
+    by_rows = SpheredSVC(0.3, **TIGHT).fit(X, y, sample_weight=[weights[k] for k in y])
+    by_class = SpheredSVC(0.3, class_weight=weights, **TIGHT).fit(X, y)
+    np.testing.assert_allclose(by_rows.decision_function(X), by_class.decision_function(X))
+    # balanced: all classes have the same sum, also when rows count differently
+    s = np.random.default_rng(0).uniform(0.5, 2.0, size=120)
+    sums = np.bincount(y, s)
+    by_hand = SpheredSVC(0.3, **TIGHT).fit(X, y, sample_weight=s * (s.sum() / (3 * sums))[y])
+    balanced = SpheredSVC(0.3, class_weight="balanced", **TIGHT).fit(X, y, sample_weight=s)
+    np.testing.assert_allclose(
+        balanced.decision_function(X), by_hand.decision_function(X), atol=1e-7
+    )
+
+
+def test_cross_validation_counts_rows_with_their_weights():
+    X, y = moons(90)
+    rng = np.random.default_rng(0)
+    s = rng.integers(0, 3, size=90).astype(float)
+    fold = np.arange(90) % 3
+    cv = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(3)]
+    model = SpheredSVCCV([0.1, 0.8], cv=cv, gamma=1.0, **TIGHT).fit(X, y, sample_weight=s)
+    for lam, scores in zip(model.lams_, model.scores_, strict=True):
+        for (train, test), score in zip(cv, scores, strict=True):
+            plain = SpheredSVC(lam, gamma=1.0, **TIGHT)
+            plain.fit(X[train], y[train], sample_weight=s[train])
+            expected = plain.score(X[test], y[test], sample_weight=s[test])
+            assert score == pytest.approx(expected)
+
+
+def test_bad_weights():
+    X, y = moons(20)
+    with pytest.raises(ValueError, match="negative"):
+        SpheredSVC().fit(X, y, sample_weight=np.full(20, -1.0))
+    with pytest.raises(ValueError, match="20 rows"):
+        SpheredSVC().fit(X, y, sample_weight=[1.0])
+    with pytest.raises(ValueError, match="1 class"):
+        SpheredSVC().fit(X, y, sample_weight=y)
+    with pytest.raises(ValueError, match="No row of class"):
+        SpheredSVC().fit(X, np.arange(20) % 3, sample_weight=np.arange(20) % 3)
+    with pytest.raises(ValueError, match="class_weight"):
+        SpheredSVC(class_weight={0: -1.0}).fit(X, y)
+    with pytest.raises(ValueError, match="class_weight"):
+        SpheredSVC(class_weight="equal").fit(X, y)
 
 
 # ---------------------------------------------------------------- capacity

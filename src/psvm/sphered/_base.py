@@ -6,11 +6,13 @@ from functools import partial
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernel_choice import KernelMixin
 from .._multiclass import OneVsOneMixin, fit_pairs
+from .._solve import check_weights
 from .._validation import check_choice, check_flag, check_number, check_positive_integer
 from ..matrix import BLOCK_BYTES, block_slices
 from ..solvers import Status
@@ -36,6 +38,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         zeta=1.0,
         center=True,
         solver="auto",
+        class_weight=None,
         decision_function_shape="ovr",
         tol=1e-4,
         max_iter=None,
@@ -52,6 +55,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         self.zeta = zeta
         self.center = center
         self.solver = solver
+        self.class_weight = class_weight
         self.decision_function_shape = decision_function_shape
         self.tol = tol
         self.max_iter = max_iter
@@ -84,16 +88,39 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
                 f"solver='direct' or {name} > 0."
             )
 
-    def _validate_classes(self, X, y):
-        """X, the classes, and the class of each row as a number."""
+    def _validate_classes(self, X, y, sample_weight):
+        """X, the classes, the class of each row as a number, and the weight of each row."""
         X, y = self._validate(X, y, ensure_min_samples=2)
         check_classification_targets(y)
+        weights = check_weights(sample_weight, X.shape[0])
+        weights = np.ones(X.shape[0]) if weights is None else weights
         classes, code = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError("The number of classes has to be greater than one; got 1 class.")
-        return X, classes, code
+        weights = self._weigh_classes(weights, y, code)
+        counted = np.unique(code[weights > 0])
+        if len(counted) < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; got 1 class (among the rows "
+                "with positive weight)."
+            )
+        if len(counted) < len(classes):
+            none = classes[np.setdiff1d(code, counted)[0]]
+            raise ValueError(f"No row of class {none!r} has a positive weight.")
+        return X, classes, code, weights
 
-    def _make_training(self, X, options):
+    def _weigh_classes(self, weights, y, code):
+        """Weights times those of the classes; balanced are the sums of weights of the classes."""
+        factors = compute_sample_weight(self.class_weight, y)
+        if isinstance(self.class_weight, str):
+            sums = np.bincount(code, weights)
+            mean = weights.sum() / np.count_nonzero(sums)
+            factors = np.divide(mean, sums, out=np.zeros_like(sums), where=sums > 0)[code]
+        if not (np.isfinite(factors).all() and factors.min() >= 0):
+            raise ValueError(
+                f"class_weight must not be negative or infinite, got {self.class_weight!r}."
+            )
+        return weights * factors
+
+    def _make_training(self, X, weights, options):
         """The training points in the form that suits the kernel."""
         name = self._kernel_name
         if name == "precomputed":
@@ -102,26 +129,25 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
                     f"A precomputed Gram matrix must be a square matrix, got {X.shape[0]} x "
                     f"{X.shape[1]}."
                 )
-            return Gram(X, None, options)
+            return Gram(X, None, weights, options)
         if name == "linear" and X.shape[1] < X.shape[0] and self.solver != "incremental":
-            return Features(X, options)
-        return Gram(X, self._make_kernel(X, np.ones(X.shape[0])), options)
+            return Features(X, weights, options)
+        return Gram(X, self._make_kernel(X, weights), weights, options)
 
-    def _fit(self, X, classes, code, training, lam):
+    def _fit(self, classes, code, training, lam):
         """Fit all pairs of classes with one lam."""
-        pairs = []
+        pairs, counted = [], np.flatnonzero(training.weights)
 
         def fit_binary(rows, y):
-            machine = training.solve(rows, y, lam)
-            pairs.append((rows, y))
-            return machine
+            pairs.append((counted[rows], y))
+            return training.solve(*pairs[-1], lam)
 
-        machines = fit_pairs(fit_binary, code, len(classes))
-        self._keep(X, classes, training, lam, pairs, machines)
+        machines = fit_pairs(fit_binary, code[counted], len(classes))
+        self._keep(classes, training, lam, pairs, machines)
         _warn_if_not_optimal(self.solutions_)
         return self
 
-    def _keep(self, X, classes, training, lam, pairs, machines):
+    def _keep(self, classes, training, lam, pairs, machines):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model."""
         owners = [
             training.row_objects(rows)[m.objects]
@@ -129,7 +155,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         ]
         objects = np.unique(np.concatenate(owners))
         dual_coef = np.zeros((len(machines), len(objects)))
-        alpha = np.zeros((len(machines), X.shape[0]))
+        alpha = np.zeros((len(machines), len(training.weights)))
         for k, (machine, owner, (rows, y)) in enumerate(zip(machines, owners, pairs, strict=True)):
             dual_coef[k, np.searchsorted(objects, owner)] = machine.coef
             alpha[k, rows] = y * machine.solution.v

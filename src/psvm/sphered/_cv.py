@@ -29,7 +29,7 @@ class SpheredSVCCV(BaseSphered):
     lams_ : ndarray of shape (n_lams,)
         The values, increasing.
     scores_ : ndarray of shape (n_lams, n_folds)
-        Accuracy on the held-out rows.
+        Accuracy on the held-out rows, which count with their weights.
     best_score_ : float
         Mean accuracy of `lam_`, the best value, and the largest among equals.
     {attributes}
@@ -63,6 +63,7 @@ class SpheredSVCCV(BaseSphered):
         zeta=1.0,
         center=True,
         solver="auto",
+        class_weight=None,
         decision_function_shape="ovr",
         tol=1e-4,
         max_iter=None,
@@ -80,6 +81,7 @@ class SpheredSVCCV(BaseSphered):
             zeta=zeta,
             center=center,
             solver=solver,
+            class_weight=class_weight,
             decision_function_shape=decision_function_shape,
             tol=tol,
             max_iter=max_iter,
@@ -89,7 +91,7 @@ class SpheredSVCCV(BaseSphered):
         self.lams = lams
         self.cv = cv
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Choose lam and fit the model to all rows.
 
         Parameters
@@ -98,6 +100,9 @@ class SpheredSVCCV(BaseSphered):
             Vectors, or the Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points, in the sphering, the centring and the slack: a weight of 2 is
+            the same as the row twice.
 
         Returns
         -------
@@ -105,14 +110,14 @@ class SpheredSVCCV(BaseSphered):
         """
         options = self._check_parameters()
         lams = self._check_lams()
-        X, classes, code = self._validate_classes(X, y)
-        training = self._make_training(X, options)
+        X, classes, code, weights = self._validate_classes(X, y, sample_weight)
+        training = self._make_training(X, weights, options)
         folds = check_cv(self.cv, code, classifier=True).split(X, code)
         scores = np.array([_fold_scores(training, code, len(classes), lams, *f) for f in folds]).T
         means = scores.mean(axis=1)
         # Sums of the same rates in another order differ by rounding.
         best = int(np.flatnonzero(means >= means.max() - 1e-12)[-1])
-        self._fit(X, classes, code, training, float(lams[best]))
+        self._fit(classes, code, training, float(lams[best]))
         self.lams_, self.scores_, self.best_score_ = lams, scores, float(means[best])
         return self
 
@@ -126,7 +131,9 @@ class SpheredSVCCV(BaseSphered):
 
 
 def _fold_scores(training, code, n_classes, lams, train, test):
-    """Accuracy on the test rows for each lam."""
+    """Weighted accuracy on the test rows for each lam."""
+    weights = training.weights
+    train, test = train[weights[train] > 0], test[weights[test] > 0]
     if len(np.unique(code[train])) < n_classes:
         raise ValueError(
             "A class has no training rows in one of the folds. Use fewer folds or stratified ones."
@@ -146,4 +153,4 @@ def _fold_scores(training, code, n_classes, lams, train, test):
         found = (by_lam[:, :, 0] > 0).astype(np.intp)
     else:
         found = np.array([class_scores(f, n_classes).argmax(axis=1) for f in by_lam])
-    return (found == code[test]).mean(axis=1)
+    return np.average(found == code[test], axis=1, weights=weights[test])

@@ -25,6 +25,9 @@ callable, default="rbf"
         "direct" forms the sphered matrix of all points; "incremental" grows the space point by
         point and needs ``lam > 0``; "auto" takes the incremental one for many points and falls
         back to the direct one if the space becomes too large.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, multiplied with the sample weights; "balanced" gives all classes
+        the same sum of weights.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Form of the decision values of more than two classes.
     tol : float, default=1e-4
@@ -41,7 +44,7 @@ ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
     lam_ : float
         The value of lam that was used.
     alpha_ : ndarray of shape (n_pairs, n_samples)
-        The dual variables, ``0 <= alpha <= C``; two classes are one pair.
+        The dual variables, ``0 <= alpha <= C s`` with the weights s; two classes are one pair.
     support_ : ndarray
         Indices of the training points with ``alpha > 0`` in any pair.
     basis_ : ndarray
@@ -54,7 +57,8 @@ ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
     capacity_ : ndarray of shape (n_pairs,)
         ``m(f, X) / gamma = max_i |<w, x_i>|``, the scale-invariant capacity of the paper's bound.
     capacity_bound_ : ndarray of shape (n_pairs,)
-        ``||X'w||``, which the machine minimises; at least `capacity_`.
+        ``||X'w||``, which the machine minimises, with each point as often as it counts; at least
+        `capacity_` if all weights are at least one.
     margin_ : ndarray of shape (n_pairs,)
         ``gamma = 1 / ||w||``.
     kkt_violation_ : float

@@ -2,8 +2,9 @@
 
 With the signed variables ``v = Y alpha`` (`004` eq. 43)::
 
-    minimise   D(v) = 1/2 v'R v - y'v    subject to 1'v = 0,  0 <= y_i v_i <= C
+    minimise   D(v) = 1/2 v'R v - y'v    subject to 1'v = 0,  0 <= y_i v_i <= C s_i
 
+with the weights s of the points, which are one in the paper.
 R is anything with `block(index)`, the dense ``R[index][:, index]``, and `product(v)`. The gradient
 is ``F = R v - y``; ``-F_i`` is the constant b that puts point i on its margin.
 """
@@ -24,6 +25,25 @@ PRECISION = 1e-13
 SMALL = 400
 """So many variables join the working set at once; problems up to this size are solved whole."""
 MAX_STEPS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """Labels y of -1 and +1, how often each point counts, and the penalty C of the slack."""
+
+    y: np.ndarray
+    weights: np.ndarray
+    C: float
+
+    @property
+    def bound(self):
+        """Largest values of alpha: a point that counts twice has two variables up to C."""
+        return self.C * self.weights
+
+    @property
+    def share(self):
+        """Share of each point in a mean."""
+        return self.weights / self.weights.sum()
 
 
 @dataclass(frozen=True)
@@ -112,14 +132,15 @@ class FactorMatrix:
         return self.Z @ (v @ self.Z)
 
 
-def minimise(R, y, C, limits, start=None):
+def minimise(R, target, limits, start=None):
     """Solve the dual; `start` is a feasible v.
 
     Each round solves the problem of a working set: all non-zero variables and the worst violators
     among the others. A variable that went to zero and belongs there leaves it.
     """
     deadline = np.inf if limits.max_time is None else time.perf_counter() + limits.max_time
-    lower, upper = np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0)
+    y, bound = target.y, target.bound
+    lower, upper = np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
     v = np.zeros(len(y)) if start is None else start.copy()
     left = MAX_STEPS if limits.max_iter is None else limits.max_iter
     n_iter, before = 0, np.inf
@@ -139,12 +160,14 @@ def minimise(R, y, C, limits, start=None):
         else:
             status = None
         if status is not None:
-            return _certified(v, F, y, C, lower, upper, status=status, n_iter=n_iter)
+            return _certified(v, F, target, lower, upper, status=status, n_iter=n_iter)
         before = objective
         W = _working_set(v, F, lower, upper)
         v_W, F_W = v[W], F[W]
         problem = R.block(W), v_W, F_W, lower[W], upper[W]
-        n_iter += _solve_small(problem, threshold / 2, left - n_iter, deadline)
+        # While others wait to join, more accuracy than this would be wasted.
+        enough = 0.1 * violation if len(W) < len(v) else 0.0
+        n_iter += _solve_small(problem, max(threshold / 2, enough), left - n_iter, deadline)
         v[W] = v_W
 
 
@@ -167,11 +190,11 @@ def constant(v, F, lower, upper):
     return float(0.5 * (most + least))
 
 
-def _certified(v, F, y, C, lower, upper, **how):
-    b = constant(v, F, lower, upper)
+def _certified(v, F, target, lower, upper, **how):
+    y, b = target.y, constant(v, F, lower, upper)
     values = F + y
     square = v @ values
-    gap = _primal(square, y * (values + b), C) - (y @ v - 0.5 * square)
+    gap = _primal(square, y * (values + b), target.bound) - (y @ v - 0.5 * square)
     return DualSolution(
         v=v,
         values=values,
@@ -183,10 +206,10 @@ def _certified(v, F, y, C, lower, upper, **how):
     )
 
 
-def _primal(square, margins, C):
-    """``1/2 w'(..)w + C sum xi``; without slack w is scaled until all margins are at least one."""
-    if np.isfinite(C):
-        return 0.5 * square + C * np.maximum(0.0, 1.0 - margins).sum()
+def _primal(square, margins, bound):
+    """``1/2 w'(..)w + bound'xi``; without slack w is scaled until all margins are at least one."""
+    if np.isfinite(bound).all():
+        return 0.5 * square + bound @ np.maximum(0.0, 1.0 - margins)
     smallest = margins.min()
     return 0.5 * square / min(smallest, 1.0) ** 2 if smallest > 0 else np.inf
 

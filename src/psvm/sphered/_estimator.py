@@ -56,6 +56,7 @@ class SpheredSVC(BaseSphered):
         zeta=1.0,
         center=True,
         solver="auto",
+        class_weight=None,
         decision_function_shape="ovr",
         tol=1e-4,
         max_iter=None,
@@ -73,6 +74,7 @@ class SpheredSVC(BaseSphered):
             zeta=zeta,
             center=center,
             solver=solver,
+            class_weight=class_weight,
             decision_function_shape=decision_function_shape,
             tol=tol,
             max_iter=max_iter,
@@ -81,7 +83,7 @@ class SpheredSVC(BaseSphered):
         )
         self.lam = lam
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Fit the model.
 
         Parameters
@@ -90,6 +92,9 @@ class SpheredSVC(BaseSphered):
             Vectors, or the Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
             Labels of two or more classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the points, in the sphering, the centring and the slack: a weight of 2 is
+            the same as the row twice.
 
         Returns
         -------
@@ -97,5 +102,6 @@ class SpheredSVC(BaseSphered):
         """
         options = self._check_parameters()
         self._check_lam("lam", self.lam)
-        X, classes, code = self._validate_classes(X, y)
-        return self._fit(X, classes, code, self._make_training(X, options), self.lam)
+        X, classes, code, weights = self._validate_classes(X, y, sample_weight)
+        training = self._make_training(X, weights, options)
+        return self._fit(classes, code, training, self.lam)

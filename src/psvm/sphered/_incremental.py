@@ -4,13 +4,13 @@ The weight vector is sought in the span of a few *basis* points. With the coordi
 points in an orthonormal basis of that span (``G G'`` is the Gram matrix of the projections) the
 problem restricted to the span is that of::
 
-    R_n = G_c S^-1 G_c'        S = (1 - lam) G_c'G_c + lam I        G_c = G - 1 mean(G)
+    R_n = G_c S^-1 G_c'        S = (1 - lam) G_c'D G_c + lam I        G_c = G - 1 mean(G)
 
-All L points take part in the sphering and in the constraints, so that nothing but the span is
-approximated. A new point adds a column to G, and a row and a column to the inverse of S by
-eqs. 49-51, in O(L n). How much is lost outside of the span is known: with
-``r = v - (1 - lam) R_n v`` the optimum of the full problem is at most ``r'(K - G G')r / (2 lam)``
-below.
+with the weights of the points in the diagonal matrix D and in the mean. All L points take part in
+the sphering and in the constraints, so that nothing but the span is approximated. A new point adds
+a column to G, and a row and a column to the inverse of S by eqs. 49-51, in O(L n). How much is lost
+outside of the span is known: with ``r = v - (1 - lam) D R_n v`` the optimum of the full problem is
+at most ``r'(K - G G')r / (2 lam)`` below.
 """
 
 import time
@@ -39,20 +39,21 @@ LEAST = 1e-7
 """and this share of it in any case, which points that are independent enough can reach."""
 
 
-def solve_incremental(K, diagonal, y, *, lam, C, center, limits, most=None):
+def solve_incremental(K, diagonal, target, *, lam, center, limits, most=None):
     """The machine of the kernel matrix K, or None if more than `most` basis points are needed."""
     began, n_iter, v = time.perf_counter(), 0, None
-    basis = Basis(K, diagonal, lam=lam, center=center)
+    y, weights = target.y, target.weights
+    basis = Basis(K, diagonal, weights, lam=lam, center=center)
     for label in (-1.0, 1.0):
         own = np.flatnonzero(y == label)
         basis.join(own[np.argmax(diagonal[own])])
-    basis.grow(basis.outside(y - y.mean()), FEWEST)
+    basis.grow(basis.outside(weights * (y - target.share @ y)), FEWEST)
     removed = np.zeros(len(y), dtype=bool)
     tol = max(limits.tol, ROUGH)
     while True:
-        solution = minimise(basis, y, C, limits.rest(began, n_iter, tol), v)
+        solution = minimise(basis, target, limits.rest(began, n_iter, tol), v)
         v, n_iter = solution.v, n_iter + solution.n_iter
-        residual = v - (1.0 - lam) * solution.values
+        residual = v - (1.0 - lam) * weights * solution.values
         h = basis.outside(residual)
         loss = abs(float(residual @ h)) / (2.0 * lam)  # negative by rounding only
         allowed = max(SLACK * limits.tol, LEAST) * solution.objective
@@ -61,7 +62,8 @@ def solve_incremental(K, diagonal, y, *, lam, C, center, limits, most=None):
         if stopped or (complete and tol == limits.tol):
             status = solution.status if stopped or loss <= allowed else Status.STALLED
             # Decision values are off by the drift that is tolerated, and each counts up to C times.
-            rounding = DRIFT * len(y) * (C if np.isfinite(C) else np.abs(v).max())
+            largest = target.bound if np.isfinite(target.C) else np.abs(v).max()
+            rounding = DRIFT * len(y) * np.max(largest)
             gap = solution.gap + loss + rounding
             return basis.machine(replace(solution, gap=gap, n_iter=n_iter, status=status))
         if complete:
@@ -83,8 +85,11 @@ class Basis:
     It is the matrix ``R_n`` of the dual.
     """
 
-    def __init__(self, K, diagonal, *, lam, center):
-        self.K, self.lam, self.center = K, lam, center
+    def __init__(self, K, diagonal, weights, *, lam, center):
+        self.K, self.lam = K, lam
+        self.weights, self.total = weights, weights.sum()
+        # what a mean is a product with
+        self.share = weights / self.total if center else np.zeros_like(weights)
         self.diagonal, self.rest = diagonal, diagonal.copy()
         self.n = 0
         self.points = np.empty(0, dtype=np.intp)
@@ -101,7 +106,7 @@ class Basis:
 
     @property
     def S(self):
-        """``(1 - lam) G_c'G_c + lam I``."""
+        """``(1 - lam) G_c'D G_c + lam I``."""
         return self._S[: self.n, : self.n]
 
     @property
@@ -116,9 +121,10 @@ class Basis:
 
     def block(self, index):
         """``R_n[index][:, index]``."""
+        lower = sl.cholesky(self.S, lower=True, check_finite=False)
         G = self.G[index] - self.means
-        R = G @ self.S_inverse @ G.T
-        return np.ascontiguousarray(0.5 * (R + R.T))
+        Z = sl.solve_triangular(lower, G.T, lower=True, overwrite_b=True, check_finite=False)
+        return Z.T @ Z
 
     def product(self, v):
         """``R_n v``."""
@@ -155,9 +161,9 @@ class Basis:
         n, G = self.n, self.G
         g = self.K.columns(np.array([j]))[:, 0] - G @ G[j]
         g /= np.sqrt(self.rest[j])
-        mean = g.mean() if self.center else 0.0
-        k = g @ G - len(g) * mean * self.means
-        self._border(k, g @ g - len(g) * mean * mean)
+        mean, weighted = self.share @ g, self.weights * g
+        k = weighted @ G - self.total * mean * self.means
+        self._border(k, weighted @ g - self.total * mean * mean)
         self._G[:, n], self._means[n] = g, mean
         self.points = np.append(self.points, j)
         self.rest = np.maximum(self.rest - g * g, 0.0)
@@ -195,14 +201,15 @@ class Basis:
             return self._refresh(K_B[:, kept])
         G = sl.solve_triangular(lower, K_B.T, lower=True, check_finite=False).T
         self._G[:, : self.n] = G
-        self._means[: self.n] = G.mean(axis=0) if self.center else 0.0
+        self._means[: self.n] = self.share @ G
         self.rest = np.maximum(self.diagonal - np.einsum("ij,ij->i", G, G), 0.0)
         self.rest[self.points] = 0.0
         return self._refresh_inverse()
 
     def _refresh_inverse(self):
         G = self.G
-        S = (1.0 - self.lam) * (G.T @ G - len(G) * np.multiply.outer(self.means, self.means))
+        square = G.T @ (self.weights[:, None] * G)
+        S = (1.0 - self.lam) * (square - self.total * np.multiply.outer(self.means, self.means))
         S.flat[:: self.n + 1] += self.lam
         self._S[: self.n, : self.n] = S
         factor = sl.cho_factor(S, check_finite=False)
@@ -230,6 +237,7 @@ class Basis:
             coef=self._to_points(omega),
             intercept=float(solution.b - self.means @ omega),
             norm=float(np.linalg.norm(omega)),
+            weights=self.weights,
         )
 
     def _to_points(self, omega):

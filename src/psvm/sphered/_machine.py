@@ -21,6 +21,8 @@ class Machine:
     intercept : float
     norm : float
         ``||w||``, the inverse of the margin gamma.
+    weights : ndarray
+        How often each training point counts.
     """
 
     solution: DualSolution
@@ -28,6 +30,7 @@ class Machine:
     coef: np.ndarray
     intercept: float
     norm: float
+    weights: np.ndarray
 
     @property
     def capacity(self):
@@ -36,5 +39,5 @@ class Machine:
 
     @property
     def capacity_bound(self):
-        """``||X'w||``, which bounds the capacity from above (`004` eq. 71)."""
-        return float(np.linalg.norm(self.solution.values))
+        """``||X'w||`` of all points, each as often as it counts (`004` eq. 71)."""
+        return float(np.sqrt(self.weights @ self.solution.values**2))

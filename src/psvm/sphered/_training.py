@@ -6,14 +6,14 @@ import numpy as np
 import scipy.linalg as sl
 import scipy.sparse as sp
 
-from ..matrix import KernelMatrix, as_matrix
+from ..matrix import KernelMatrix, as_matrix, block_slices
 from ._direct import Spectrum, center_gram, solve_gram
-from ._dual import Limits
+from ._dual import Limits, Target
 from ._incremental import solve_incremental
 
 CROSSOVER = 1500
 """From this number of points on the incremental solver is tried first."""
-GIVE_UP = 0.15
+GIVE_UP = 0.1
 """With more basis points than this share of the points the direct solver takes over."""
 INDEFINITE = 1e-7
 """An eigenvalue below minus this share of the trace is negative: single precision is allowed."""
@@ -38,12 +38,13 @@ class Features:
     Parameters
     ----------
     X : {array, sparse matrix} of shape (L, N)
+    weights : ndarray of shape (L,)
     options : Options
     """
 
-    def __init__(self, X, options):
+    def __init__(self, X, weights, options):
         X = X.toarray() if sp.issparse(X) else X
-        self.options = options
+        self.weights, self.options = weights, options
         self.origin = X.mean(axis=0) if options.center else np.zeros(X.shape[1])
         self.rows = X - self.origin
 
@@ -53,14 +54,17 @@ class Features:
 
     def path(self, rows, y, lams):
         """Machines of some points for several lam from one decomposition."""
-        X = self.rows[rows]
-        mean = X.mean(axis=0) if self.options.center else np.zeros(X.shape[1])
+        X, target = self.rows[rows], Target(y, self.weights[rows], self.options.C)
+        mean = target.share @ X if self.options.center else np.zeros(X.shape[1])
         X = X - mean
-        spectra = {pure: Spectrum.of_features(X, scale=pure) for pure in {lam == 0 for lam in lams}}
+        spectra = {
+            pure: Spectrum.of_features(X, target.weights, scale=pure)
+            for pure in {lam == 0 for lam in lams}
+        }
         start, machines = None, []
         for lam in lams:
             machine = spectra[lam == 0].solve(
-                y, lam=lam, C=self.options.C, limits=self.options.limits, start=start
+                target, lam=lam, limits=self.options.limits, start=start
             )
             start = machine.solution.v
             intercept = machine.intercept - mean @ machine.coef
@@ -81,6 +85,7 @@ class Gram:
         What the kernel takes, or the matrix itself if `kernel` is None.
     kernel : Kernel or None
         If it is not known to be positive semidefinite, its matrix is checked.
+    weights : ndarray of shape (L,)
     options : Options
 
     Attributes
@@ -88,19 +93,23 @@ class Gram:
     X : prepared objects
     """
 
-    def __init__(self, X, kernel, options):
-        self.kernel, self.options = kernel, options
+    def __init__(self, X, kernel, weights, options):
+        self.kernel, self.weights, self.options = kernel, weights, options
         self.X = None if kernel is None else kernel.prepare(X)
-        self.K = _symmetric(X) if kernel is None else None
+        self.K = _dense_copy(X) if kernel is None else None
+        if kernel is None:
+            _symmetrise(self.K)
         if kernel is None or not kernel.positive_definite:
-            centred = options.center and options.solver != "incremental"
-            _check_definite(self.matrix().copy(), centred)
+            _check_definite(self.matrix(), options.center and options.solver != "incremental")
 
     def matrix(self):
         """The Gram matrix of all points, evaluated once."""
         if self.K is None:
             lazy = KernelMatrix(self.kernel.evaluate, self.X, self.X, cache_size=0)
-            self.K = _symmetric(lazy.columns(slice(None)))
+            self.K = np.empty(lazy.shape)
+            for block in block_slices(len(self.K), 8 * len(self.K)):
+                self.K[block] = lazy.columns(block).T
+            _symmetrise(self.K)
         return self.K
 
     @property
@@ -114,32 +123,43 @@ class Gram:
 
     def path(self, rows, y, lams):
         """Machines of some points for several lam from one decomposition."""
-        K = self.matrix()[np.ix_(rows, rows)]
-        means = center_gram(K) if self.options.center else np.zeros(len(K))
-        spectrum = Spectrum.of_gram(K)
+        K, target = self.matrix()[np.ix_(rows, rows)], self._target(rows, y)
+        means = center_gram(K, target.share) if self.options.center else np.zeros(len(K))
+        spectrum = Spectrum.of_gram(K, target.weights)
         start, machines = None, []
         for lam in lams:
             machine = spectrum.solve(
-                y, lam=lam, C=self.options.C, limits=self.options.limits, means=means, start=start
+                target, lam=lam, limits=self.options.limits, means=means, start=start
             )
             start = machine.solution.v
             machines.append(machine)
         return machines
 
     def solve(self, rows, y, lam):
-        """The machine of some points, by the solver of the options."""
-        o = self.options
-        problem = {"lam": lam, "C": o.C, "center": o.center, "limits": o.limits}
+        """The machine of some points, by the solver of the options; all points can have but one."""
+        o, target = self.options, self._target(rows, y)
+        problem = {"lam": lam, "center": o.center, "limits": o.limits}
         choice = o.solver
         if choice == "auto":
             choice = "incremental" if len(rows) > CROSSOVER and 0 < lam < 1 else "direct"
         machine = None
         if choice == "incremental":
             most = GIVE_UP * len(rows) if o.solver == "auto" else None
-            machine = solve_incremental(*self._lazy(rows), y, **problem, most=most)
+            machine = solve_incremental(*self._lazy(rows), target, **problem, most=most)
         if machine is None:
-            machine = solve_gram(self.matrix()[np.ix_(rows, rows)], y, **problem)
+            machine = solve_gram(self._take(rows), target, **problem)
         return machine
+
+    def _target(self, rows, y):
+        return Target(y, self.weights[rows], self.options.C)
+
+    def _take(self, rows):
+        """The matrix of some points, to be overwritten: of all points the only one there is."""
+        K = self.matrix()
+        if len(rows) < len(K):
+            return K[np.ix_(rows, rows)]
+        self.K = None
+        return K
 
     def _lazy(self, rows):
         """The matrix of some points, evaluated where it is needed, and its diagonal."""
@@ -151,31 +171,43 @@ class Gram:
         return K, np.array(self.kernel.diagonal(X), dtype=np.float64)
 
 
-def _symmetric(K):
-    """K as a symmetric array."""
-    K = np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
-    difference = np.abs(K - K.T).max()
-    if difference > ASYMMETRIC * np.abs(K).max():
+def _dense_copy(K):
+    return K.toarray().astype(np.float64) if sp.issparse(K) else np.array(K, np.float64, order="C")
+
+
+def _symmetrise(K):
+    """Replace K by ``(K + K') / 2``, which must not differ from it by more than rounding."""
+    difference = largest = 0.0
+    for rows in block_slices(len(K), 8 * len(K)):
+        upper, lower = K[rows, rows.start :], K[rows.start :, rows].T
+        difference = max(difference, np.abs(upper - lower).max())
+        largest = max(largest, np.abs(upper).max())
+        lower[:] = upper[:] = 0.5 * (upper + lower)
+    if difference > ASYMMETRIC * largest:
         raise ValueError(
             f"The Gram matrix is not symmetric (entries differ by up to {difference:.3g}), and the "
             "Sphered SVM needs a positive semidefinite one. PSVC accepts any matrix."
         )
-    return 0.5 * (K + K.T)
 
 
 def _check_definite(K, center):
-    """Refuse an indefinite matrix; K is overwritten."""
-    if center:
-        center_gram(K)
-    slack = INDEFINITE * max(np.trace(K), np.abs(K).max())
-    try:
-        shifted = K.copy()
-        shifted.flat[:: len(K) + 1] += slack
-        sl.cholesky(shifted, overwrite_a=True, check_finite=False)
-    except sl.LinAlgError:
-        smallest = sl.eigh(K, eigvals_only=True, subset_by_index=[0, 0])[0]
+    """Refuse an indefinite matrix."""
+    copy = _checked_part(K, center)
+    slack = INDEFINITE * max(np.trace(copy), copy.max(), -copy.min())
+    copy.flat[:: len(K) + 1] += slack
+    _, failed = sl.lapack.dpotrf(copy.T, lower=True, clean=False, overwrite_a=True)
+    if failed:
+        smallest = sl.eigh(_checked_part(K, center), eigvals_only=True, subset_by_index=[0, 0])[0]
         if smallest < -slack:
             raise ValueError(
                 f"The Gram matrix is indefinite: its smallest eigenvalue is {smallest:.6g}. The "
                 "Sphered SVM needs a positive semidefinite kernel; PSVC accepts any matrix."
-            ) from None
+            )
+
+
+def _checked_part(K, center):
+    """A copy of what must be positive semidefinite."""
+    copy = K.copy()
+    if center:
+        center_gram(copy, np.full(len(K), 1.0 / len(K)))
+    return copy
