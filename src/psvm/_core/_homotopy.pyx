@@ -36,8 +36,6 @@ cdef enum:
 
     REFINE = 2  # corrections of a direction
 
-    COLUMNS = 64  # that are screened together
-
 # As shares of ||K'y||_inf
 cdef double TINY = 1e-13    # steps that are rounding errors
 cdef double SLACK = 1e-11   # violation of a waiting variable that is put up with
@@ -230,34 +228,45 @@ cdef class Homotopy(ActiveSet):
 
 
 def screen(
-    const double[:, ::1] F, const double[::1] epsilon, const unsigned char[::1] skipped,
-    double[::1] largest, double[::1] excess,
+    const double[::1] F_first, const double[::1] F_last, const unsigned char[::1] skipped,
+    const double[::1] epsilons, const double[::1] share, const double[::1] distance, double room,
 ):
-    """What the rows of F that are not skipped have beyond epsilon, for at most 64 columns.
+    """Bounds of the gradients of the variables that are not skipped, at m points of the path.
 
-    ``largest[b] = max_j |F_jb|`` and ``excess[b] += sum_j max(|F_jb| - epsilon[b], 0)``.
+    At a point ``|F_j| - epsilon`` is at most what lies at its `share` between its values at the
+    ends, whose `epsilons` are given, plus `distance`.
+
+    Returns
+    -------
+    near : ndarray of int
+        The variables whose bound exceeds `room` at some point.
+    beyond, excess : ndarrays of shape (m,)
+        The largest bound of the others at each point, and the sum of those above 0.
     """
-    cdef Py_ssize_t j, b, m = F.shape[1]
-    cdef double[COLUMNS] top
-    cdef double[COLUMNS] beyond
-    cdef double[COLUMNS] limit
-    cdef const double* row
-    cdef double size, rest
+    cdef Py_ssize_t j, k, m = share.shape[0], count = 0
+    cdef double first, last, bound, largest = 0
+    near, beyond, excess = np.empty(F_last.shape[0], dtype=np.intp), np.zeros(m), np.zeros(m)
+    cdef Py_ssize_t[::1] near_ = near
+    cdef double[::1] beyond_ = beyond, excess_ = excess
     with nogil:
-        for b in range(m):
-            top[b], beyond[b], limit[b] = 0, 0, epsilon[b]
-        for j in range(F.shape[0]):
-            if skipped[j]:
+        for k in range(m):
+            largest = max(largest, distance[k])
+        for j in range(F_last.shape[0]):
+            first, last = fabs(F_first[j]) - epsilons[0], fabs(F_last[j]) - epsilons[1]
+            if skipped[j] or max(first, last) + largest <= 0:
                 continue
-            row = &F[j, 0]
-            for b in range(m):
-                size = fabs(row[b])
-                rest = size - limit[b]
-                top[b] = size if size > top[b] else top[b]
-                beyond[b] += rest if rest > 0 else 0
-        for b in range(m):
-            largest[b] = top[b]
-            excess[b] += beyond[b]
+            for k in range(m):
+                if distance[k] + first + share[k] * (last - first) > room:
+                    near_[count] = j
+                    count += 1
+                    break
+            else:
+                for k in range(m):
+                    bound = distance[k] + first + share[k] * (last - first)
+                    if bound > 0:
+                        beyond_[k] = max(beyond_[k], bound)
+                        excess_[k] += bound
+    return near[:count].copy(), beyond, excess
 
 
 def largest_violations(

@@ -30,6 +30,10 @@ class ColumnBlock(ABC):
     def matvec(self, a):
         """``K̃_W @ a`` for a vector or a block of vectors."""
 
+    @abstractmethod
+    def rmatvec(self, v):
+        """``K̃_W.T @ v`` for a vector or a block of vectors."""
+
 
 class DenseBlock(ColumnBlock):
     """Dense columns in a growing buffer."""
@@ -66,6 +70,9 @@ class DenseBlock(ColumnBlock):
     def matvec(self, a):
         return self._buffer[:, : self._n] @ a
 
+    def rmatvec(self, v):
+        return self._buffer[:, : self._n].T @ v
+
 
 class SparseBlock(ColumnBlock):
     """Sparse columns: ``K̃_W = X - sqrt(w) c'`` with a sparse X.
@@ -101,6 +108,9 @@ class SparseBlock(ColumnBlock):
 
     def matvec(self, a):
         return self._X @ a - np.multiply.outer(self._root, self._c @ a)
+
+    def rmatvec(self, v):
+        return self._X.T @ v - np.multiply.outer(self._c, self._root @ v)
 
     def _parts(self, index):
         """The columns of X and the entries of c that belong to columns of K."""

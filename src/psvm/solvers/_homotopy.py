@@ -10,16 +10,16 @@ from ..problem import lasso_gap
 from ._solution import Status
 from ._working_set import Workspace
 
-AHEAD = 16
-"""Points behind the last good one that tell which columns are to join."""
-SHORTEST, LONGEST = 16, 64
-"""Points of the path that are certified together."""
+AHEAD, WHOLE = 16, 64
+"""Points of the path that are certified together, and of one whose W is all columns."""
 FIRST = 100
 """Columns that the working set starts with."""
 GROW = 50
 """Columns that join at once."""
 NEAR = 0.8
 """A column joins when it has come that near to epsilon."""
+ROUNDING = 1e-13
+"""Share of epsilon_max by which a bound of ``|F_j|`` may exceed epsilon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +53,10 @@ class Points:
 def trace(problem, stops, *, tol, knots=True, first=None, max_features=None, max_iter=None):
     """Follow the path from epsilon_max down.
 
-    The path of a working set W is followed ahead through some knots. Between two knots alpha and F
-    are linear in epsilon, so that ``|F_j| - epsilon`` is largest at one of them: one block of
-    products with K at the knots certifies the whole piece. Where a column outside of W violates
-    the conditions, the path goes back to the knot before, and W grows.
+    The path of a working set W is followed ahead through some knots, and then all columns are
+    looked at. Between two knots alpha and F are linear in epsilon, so that ``|F_j| - epsilon`` is
+    largest at one of them: where the conditions hold at the knots they hold between. Where a
+    column outside of W violates them, the path goes back to the knot before, and W grows.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ class _Tracer:
         self.max_iter = np.inf if max_iter is None else max_iter
         L, P = problem.K.shape
         self.workspace = Workspace(problem.K, Homotopy(L))
-        self.longest = int(np.clip(BLOCK_BYTES // (8 * P), 1, LONGEST))
-        self.length = min(SHORTEST, self.longest)
-        self.alpha, self.F, self.epsilon = np.zeros(P), -problem.l, self.scale
+        self.length = WHOLE if self.workspace.whole else AHEAD
+        self.alpha, self.epsilon = np.zeros(P), self.scale
+        self.R, self.F = -problem.y, -problem.l  # of the last good point
         start = np.zeros((1, 0))
         gap = np.zeros(1)  # of alpha = 0 at epsilon_max
         self.done = [Points(np.array([self.scale]), self.workspace.index, start, gap, gap)]
@@ -110,26 +110,47 @@ class _Tracer:
             self.restart()
             status = None
         while status is None:
-            block, F = self.ahead()
+            block, outside = self.ahead()
             good = self.count_good(block)
-            self.accept(block.first(good), F[:, :good])
+            self.accept(block.first(good), outside)
             if good < len(block.epsilons):
-                status = self.end(block, good) or self.go_back(block, F, good)
+                status = self.end(block, good) or self.go_back(block, outside, good)
             elif self.epsilon <= self.stops[-1]:
                 status = Status.OPTIMAL
-            else:
-                self.length = min(2 * self.length, self.longest)
         return self.done, status
 
     def ahead(self):
-        """Follow the path of W through some points, and evaluate them with all columns."""
+        """Follow the path of W through some points, and certify them with all columns."""
         problem, W = self.problem, self.workspace
         epsilons, alphas = W.small.trace(self.stops, self.length, self.knots)
         R = W.fits(alphas.T)
         R -= problem.y[:, None]
-        F = problem.K.rmatvec(R)
-        gaps, violations = certify(problem, epsilons, alphas, -R, F, W)
-        return Points(epsilons, W.index, alphas, gaps, violations), F
+        F_W = W.gradients(R)
+        outside = self.look_outside(epsilons, R)
+        gaps, violations = certify(problem, epsilons, alphas, R, F_W, outside)
+        return Points(epsilons, W.index, alphas, gaps, violations), outside
+
+    def look_outside(self, epsilons, R):
+        """The columns outside of W: exactly at the last point, between only those that come near.
+
+        At a share s of the way from (epsilon, r) to (epsilon', r') let the residual be
+        ``(1 - s) r + s r' + bend``. Columns have norm one, so that ``|F_j|`` is at most
+        ``(1 - s) |F_j| + s |F_j'| + ||bend||``, and most columns stay below epsilon by that.
+        """
+        K, member = self.problem.K, self.workspace.member
+        last, R_last = epsilons[-1], R[:, -1]
+        share = (self.epsilon - epsilons) / (self.epsilon - last)
+        bend = R - self.R[:, None]
+        bend -= np.multiply.outer(R_last - self.R, share)
+        distance = np.sqrt(np.square(bend).sum(axis=0))
+        F_last = K.rmatvec(R_last)
+        ends = np.array([self.epsilon, last])
+        near, beyond, excess = screen(
+            self.F, F_last, member.view(np.uint8), ends, share, distance, ROUNDING * self.scale
+        )
+        few = 4 * len(near) < len(member)
+        F_near = K.columns(near).T @ R if few else K.rmatvec(R)[near]
+        return Outside(R, F_last, near, F_near, beyond, excess)
 
     def count_good(self, block):
         """The number of points before the first one that is not wanted or not a solution."""
@@ -138,14 +159,17 @@ class _Tracer:
         bad |= self.n_points + np.arange(len(bad)) >= self.max_iter
         return int(np.argmax(bad)) if bad.any() else len(bad)
 
-    def accept(self, block, F):
-        if len(block.epsilons) == 0:
+    def accept(self, block, outside):
+        count = len(block.epsilons)
+        if count == 0:
             return
         self.done.append(block)
-        self.n_points += len(block.epsilons)
+        self.n_points += count
         self.epsilon = block.epsilons[-1]
         self.alpha[block.index] = block.alphas[-1]
-        self.F = F[:, -1].copy()
+        self.R = outside.R[:, count - 1]
+        whole = count == outside.R.shape[1]
+        self.F = outside.F_last if whole else self.problem.K.rmatvec(self.R)
 
     def end(self, block, good):
         """Whether the path is to end before a point that is not accepted, and why."""
@@ -153,16 +177,16 @@ class _Tracer:
             return None
         return Status.MAX_ITER if self.n_points >= self.max_iter else Status.OPTIMAL
 
-    def go_back(self, block, F, good):
+    def go_back(self, block, outside, good):
         """Let W grow and start again behind the last good point."""
-        near = slice(good, good + AHEAD)
-        score = (np.abs(F[:, near]) - block.epsilons[near]).max(axis=1)
+        score = np.abs(outside.F_last) - block.epsilons[-1]
+        near = np.abs(outside.F_near[:, good:]) - block.epsilons[good:]
+        score[outside.near] = np.maximum(score[outside.near], near.max(axis=1))
         before = len(self.workspace.index)
         self.extend(score + self.epsilon, GROW)
         if good == 0 and len(self.workspace.index) == before:
             return Status.STALLED
         self.restart()
-        self.length = min(SHORTEST, self.longest)
         return None
 
     def extend(self, score, count):
@@ -186,22 +210,48 @@ class _Tracer:
         small.start(self.problem.C, self.epsilon, self.scale)
 
 
-def certify(problem, epsilons, alphas, R, F, W):
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """What is known of the columns outside of W at m points of the path.
+
+    Attributes
+    ----------
+    R : ndarray of shape (L, m)
+        Negative residuals.
+    F_last : ndarray of shape (P,)
+        Gradient of all columns at the last point.
+    near : ndarray of int
+        Columns that may violate the conditions.
+    F_near : ndarray of shape (len(near), m)
+        Their gradients.
+    beyond, excess : ndarray of shape (m,)
+        Bounds of the largest and of the sum of what the others have beyond epsilon.
+    """
+
+    R: np.ndarray
+    F_last: np.ndarray
+    near: np.ndarray
+    F_near: np.ndarray
+    beyond: np.ndarray
+    excess: np.ndarray
+
+
+def certify(problem, epsilons, alphas, R, F_W, outside):
     """Duality gaps and largest KKT violations of some points, as in `psvm.problem`.
 
-    The variables of W are ``alphas[i]`` at point i, the others are 0; column i of R and F are its
-    residual and gradient.
+    The variables of W are ``alphas[i]`` at point i with the gradients ``F_W[:, i]``, and the
+    others are 0; column i of R is the negative residual.
     """
-    C, F_W = problem.C, F[W.index]
+    C = problem.C
     penalty = epsilons * np.abs(alphas).sum(axis=1)
     violations = largest_violations(alphas, F_W, epsilons, C)
-    size = np.abs(F_W)
-    largest, excess = np.zeros_like(epsilons), np.maximum(size - epsilons, 0.0).sum(axis=0)
-    screen(F, epsilons, W.member.view(np.uint8), largest, excess)
-    violations = np.maximum(violations, largest - epsilons)
+    beyond = np.abs(np.concatenate([F_W, outside.F_near])) - epsilons
+    largest = np.maximum(beyond.max(axis=0, initial=-np.inf), outside.beyond)
+    near = beyond[len(F_W) :].max(axis=0, initial=0.0)
+    violations = np.maximum(violations, np.maximum(near, outside.beyond))
     if np.isfinite(C):
+        excess = np.maximum(beyond, 0.0).sum(axis=0) + outside.excess
         gaps = (alphas.T * F_W).sum(axis=0) + penalty + C * excess
     else:
-        largest = np.maximum(largest, size.max(axis=0, initial=0.0))
-        gaps = lasso_gap(R, problem.y, penalty, largest, epsilons)
+        gaps = lasso_gap(-R, problem.y, penalty, epsilons + largest, epsilons)
     return np.maximum(gaps, 0.0), violations

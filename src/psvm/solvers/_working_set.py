@@ -130,6 +130,10 @@ class Workspace:
         whole[self.index] = alphas
         return self.K.matvec(whole)
 
+    def gradients(self, R):
+        """``K̃_W.T @ R`` for a block of vectors."""
+        return self.K.rmatvec(R)[self.index] if self.whole else self._columns.rmatvec(R)
+
     def residual(self, y, alpha):
         """``y - K̃_W alpha_W``."""
         return y - self._columns.matvec(alpha[self.index])
