@@ -324,8 +324,9 @@ def _one_by_one(problem, epsilons, tol, max_features):
         if solution.status is not Status.OPTIMAL or len(support) > (max_features or np.inf):
             status = solution.status
             break
-        certificate = (np.array([solution.gap]), np.array([max(solution.kkt_violation, 0.0)]))
-        blocks.append(Points(np.array([epsilon]), support, alpha[None, support], *certificate))
+        certificate = (len(support), solution.gap, max(solution.kkt_violation, 0.0))
+        parts = (alpha[None, support], *(np.array([part]) for part in certificate))
+        blocks.append(Points(np.array([epsilon]), support, *parts))
     points = _join(blocks, problem.K.shape[1])
     return _result(problem, "grid", status or Status.OPTIMAL, points, points)
 
@@ -333,10 +334,9 @@ def _one_by_one(problem, epsilons, tol, max_features):
 def _join(blocks, P):
     """Epsilons, alphas, gaps and violations of some `Points`; the alphas as one sparse array."""
     entries = [np.nonzero(block.alphas) for block in blocks]
-    counts = [np.count_nonzero(block.alphas, axis=1) for block in blocks]
     values = [b.alphas[entry] for b, entry in zip(blocks, entries, strict=True)]
     columns = [b.index[place] for b, (_, place) in zip(blocks, entries, strict=True)]
-    starts = np.cumsum(np.concatenate([[0], *counts]))
+    starts = np.cumsum(np.concatenate([[0], *(block.counts for block in blocks)]))
     parts = (np.concatenate([[], *values]), np.concatenate([starts[:0], *columns]), starts)
     alphas = sp.csr_array(parts, shape=(len(starts) - 1, P))
     alphas.sort_indices()

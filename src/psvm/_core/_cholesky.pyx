@@ -102,8 +102,13 @@ cdef class Cholesky:
         for u in range(count):
             for t in range(count):
                 A[t + u * BLOCK] = G[new[t] + new[u] * ld]
-        if m > 0:
-            # R21 = G21 @ inv(R11).T;  A = G22 - R21 @ R21.T
+        # R21 = G21 @ inv(R11).T;  A = G22 - R21 @ R21.T
+        if m > 0 and count == 1:
+            dtrsv(
+                <char*> b"L", <char*> b"N", <char*> b"N", &m_, self.R, &lr_, self.R + m, &lr_
+            )
+            A[0] -= ddot(&m_, self.R + m, &lr_, self.R + m, &lr_)
+        elif m > 0:
             dtrsm(
                 <char*> b"R", <char*> b"L", <char*> b"T", <char*> b"N", &q, &m_, &unit,
                 self.R, &lr_, self.R + m, &lr_,

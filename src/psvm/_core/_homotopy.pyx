@@ -269,17 +269,39 @@ def screen(
     return near[:count].copy(), beyond, excess
 
 
-def largest_violations(
-    const double[:, ::1] alphas, const double[:, ::1] F, const double[::1] epsilon, double C,
+def judge(
+    const double[:, ::1] alphas, const double[:, :] F, const double[:, :] F_near,
+    const double[::1] epsilons, double C, const double[::1] beyond, const double[::1] excess,
 ):
-    """The largest violation of the KKT conditions for each row of `alphas` and column of F."""
-    cdef Py_ssize_t i, j
-    cdef double d
-    violations = np.zeros(alphas.shape[0])
-    cdef double[::1] out = violations
+    """What the certificates of m points need, of which column i of F and `F_near` is one.
+
+    `F` belongs to `alphas`, and the variables of `F_near` are 0. Of others that are 0 it is known
+    by how much they exceed epsilon at most, and the sum of that.
+
+    Returns
+    -------
+    counts, norms, products : ndarrays of shape (m,)
+        The number of variables that are not 0, ``||alpha||_1`` and ``alpha'F``.
+    violations, largest, sums : ndarrays of shape (m,)
+        The largest violation of the KKT conditions, ``||F||_inf`` and
+        ``sum_j max(|F_j| - epsilon, 0)``, or bounds of them.
+    """
+    cdef Py_ssize_t i, j, m = alphas.shape[0], n = alphas.shape[1]
+    cdef double a, d, size
+    numbers, counts = np.zeros((5, m)), np.zeros(m, dtype=np.intp)
+    cdef double[:, ::1] out = numbers
+    cdef Py_ssize_t[::1] counts_ = counts
     with nogil:
-        for i in range(alphas.shape[0]):
-            for j in range(alphas.shape[1]):
-                d = violation(alphas[i, j], F[j, i], C, epsilon[i])
-                out[i] = d if d > out[i] else out[i]
-    return violations
+        for i in range(m):
+            out[2, i], out[3, i], out[4, i] = beyond[i], epsilons[i] + beyond[i], excess[i]
+            for j in range(n + F_near.shape[0]):
+                a = alphas[i, j] if j < n else 0
+                d = F[j, i] if j < n else F_near[j - n, i]
+                size = fabs(d)
+                counts_[i] += a != 0
+                out[0, i] += fabs(a)
+                out[1, i] += a * d
+                out[2, i] = max(out[2, i], violation(a, d, C, epsilons[i]))
+                out[3, i] = max(out[3, i], size)
+                out[4, i] += max(size - epsilons[i], 0)
+    return counts, *numbers

@@ -4,20 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._core._homotopy import Homotopy, largest_violations, screen
-from ..matrix import BLOCK_BYTES
+from .._core._homotopy import Homotopy, judge, screen
 from ..problem import lasso_gap
 from ._solution import Status
 from ._working_set import Workspace
 
-AHEAD, WHOLE = 16, 64
-"""Points of the path that are certified together, and of one whose W is all columns."""
-FIRST = 100
-"""Columns that the working set starts with."""
-GROW = 50
-"""Columns that join at once."""
-NEAR = 0.8
-"""A column joins when it has come that near to epsilon."""
+SHORTEST, LONGEST, WHOLE = 4, 16, 64
+"""Points of the path that are certified together, and those of one whose W is all columns."""
+NEAR, GROW = 0.85, 50
+"""Columns join when they have come that near to epsilon, but only so many at once."""
+FAR, ROOM = 0.7, 100
+"""Columns at 0 that are that far from epsilon leave when they are more than the others and this."""
 ROUNDING = 1e-13
 """Share of epsilon_max by which a bound of ``|F_j|`` may exceed epsilon."""
 
@@ -33,6 +30,8 @@ class Points:
         The working set.
     alphas : ndarray of shape (m, n)
         Its variables; all others are 0.
+    counts : ndarray of int of shape (m,)
+        Numbers of those that are not 0.
     gaps, violations : ndarray of shape (m,)
         The certificate.
     """
@@ -40,14 +39,14 @@ class Points:
     epsilons: np.ndarray
     index: np.ndarray
     alphas: np.ndarray
+    counts: np.ndarray
     gaps: np.ndarray
     violations: np.ndarray
 
     def first(self, count):
         """The first points."""
-        parts = (self.epsilons, self.alphas, self.gaps, self.violations)
-        epsilons, alphas, gaps, violations = (part[:count] for part in parts)
-        return Points(epsilons, self.index, alphas, gaps, violations)
+        parts = (self.alphas, self.counts, self.gaps, self.violations)
+        return Points(self.epsilons[:count], self.index, *(part[:count] for part in parts))
 
 
 def trace(problem, stops, *, tol, knots=True, first=None, max_features=None, max_iter=None):
@@ -91,32 +90,27 @@ class _Tracer:
         self.max_iter = np.inf if max_iter is None else max_iter
         L, P = problem.K.shape
         self.workspace = Workspace(problem.K, Homotopy(L))
-        self.length = WHOLE if self.workspace.whole else AHEAD
+        self.length = WHOLE if self.workspace.whole else SHORTEST
         self.alpha, self.epsilon = np.zeros(P), self.scale
         self.R, self.F = -problem.y, -problem.l  # of the last good point
-        start = np.zeros((1, 0))
-        gap = np.zeros(1)  # of alpha = 0 at epsilon_max
-        self.done = [Points(np.array([self.scale]), self.workspace.index, start, gap, gap)]
+        zero = np.zeros(1)  # all is 0 at epsilon_max
+        start = (np.zeros((1, 0)), zero.astype(np.intp), zero, zero)
+        self.done = [Points(np.array([self.scale]), self.workspace.index, *start)]
         self.n_points = 1
 
     def run(self, first):
         """Returns the points and how it ended."""
-        status = Status.OPTIMAL
-        if len(self.stops):
-            if first is None or self.workspace.whole:
-                self.extend(np.abs(self.F), FIRST)
-            else:
-                self.workspace.extend(first)
-            self.restart()
-            status = None
+        if not len(self.stops):
+            return self.done, Status.OPTIMAL
+        if first is not None and not self.workspace.whole:
+            self.workspace.extend(first)
+        self.grow([])
+        status = None
         while status is None:
             block, outside = self.ahead()
             good = self.count_good(block)
             self.accept(block.first(good), outside)
-            if good < len(block.epsilons):
-                status = self.end(block, good) or self.go_back(block, outside, good)
-            elif self.epsilon <= self.stops[-1]:
-                status = Status.OPTIMAL
+            status = self.end(block, good) or self.go_on(block, outside, good)
         return self.done, status
 
     def ahead(self):
@@ -127,8 +121,8 @@ class _Tracer:
         R -= problem.y[:, None]
         F_W = W.gradients(R)
         outside = self.look_outside(epsilons, R)
-        gaps, violations = certify(problem, epsilons, alphas, R, F_W, outside)
-        return Points(epsilons, W.index, alphas, gaps, violations), outside
+        certificate = certify(problem, epsilons, alphas, R, F_W, outside)
+        return Points(epsilons, W.index, alphas, *certificate), outside
 
     def look_outside(self, epsilons, R):
         """The columns outside of W: exactly at the last point, between only those that come near.
@@ -155,7 +149,7 @@ class _Tracer:
     def count_good(self, block):
         """The number of points before the first one that is not wanted or not a solution."""
         bad = block.violations > self.threshold
-        bad |= np.count_nonzero(block.alphas, axis=1) > self.max_features
+        bad |= block.counts > self.max_features
         bad |= self.n_points + np.arange(len(bad)) >= self.max_iter
         return int(np.argmax(bad)) if bad.any() else len(bad)
 
@@ -172,36 +166,50 @@ class _Tracer:
         self.F = outside.F_last if whole else self.problem.K.rmatvec(self.R)
 
     def end(self, block, good):
-        """Whether the path is to end before a point that is not accepted, and why."""
+        """Whether the path ends behind the good points, and why."""
+        if good == len(block.epsilons):
+            return Status.OPTIMAL if self.epsilon <= self.stops[-1] else None
         if block.violations[good] > self.threshold:
             return None
         return Status.MAX_ITER if self.n_points >= self.max_iter else Status.OPTIMAL
 
-    def go_back(self, block, outside, good):
-        """Let W grow and start again behind the last good point."""
-        score = np.abs(outside.F_last) - block.epsilons[-1]
-        near = np.abs(outside.F_near[:, good:]) - block.epsilons[good:]
-        score[outside.near] = np.maximum(score[outside.near], near.max(axis=1))
-        before = len(self.workspace.index)
-        self.extend(score + self.epsilon, GROW)
-        if good == 0 and len(self.workspace.index) == before:
+    def go_on(self, block, outside, good):
+        """Start again behind the last good point with a larger W, unless that does not help."""
+        if good == len(block.epsilons):
+            self.length = min(2 * self.length, max(self.length, LONGEST))
+            self.grow([])
+            return None
+        beyond = np.abs(outside.F_near[:, good:]) > block.epsilons[good:]
+        violators = outside.near[beyond.any(axis=1)]
+        if good == 0 and not len(violators):
             return Status.STALLED
-        self.restart()
+        self.grow(violators)
         return None
 
-    def extend(self, score, count):
-        """Let the columns with the largest scores join W."""
+    def grow(self, violators):
+        """Let W have the violators and columns that are near epsilon, and forget others."""
         W = self.workspace
-        outside = ~W.member & (self.problem.K.norms > 0)
         if W.whole:
-            if outside.any():
+            if len(W.index) == 0:
                 W.take_whole()
-            return
-        new = np.flatnonzero(outside & (score > NEAR * score[outside].max(initial=0.0)))
-        if len(new) > count:
-            new = new[np.argpartition(-score[new], count)[:count]]
-        if len(new):
-            W.extend(np.sort(new))
+        else:
+            size = np.abs(self.F)
+            self.forget(size[W.index])
+            size[W.index] = 0.0
+            size[violators] = np.inf
+            new = np.flatnonzero(size > NEAR * self.epsilon)
+            if len(new) > GROW:
+                new = np.sort(new[np.argpartition(-size[new], GROW)[:GROW]])
+            if len(new):
+                W.extend(new)
+        self.restart()
+
+    def forget(self, size):
+        """Let columns leave W that are far from epsilon, if they are many."""
+        W = self.workspace
+        stays = (self.alpha[W.index] != 0) | (size > FAR * self.epsilon)
+        if len(stays) > 2 * np.count_nonzero(stays) + ROOM:
+            W.keep(stays)
 
     def restart(self):
         small, index = self.workspace.small, self.workspace.index
@@ -237,21 +245,17 @@ class Outside:
 
 
 def certify(problem, epsilons, alphas, R, F_W, outside):
-    """Duality gaps and largest KKT violations of some points, as in `psvm.problem`.
+    """Numbers of variables, duality gaps and largest KKT violations, as in `psvm.problem`.
 
     The variables of W are ``alphas[i]`` at point i with the gradients ``F_W[:, i]``, and the
     others are 0; column i of R is the negative residual.
     """
     C = problem.C
-    penalty = epsilons * np.abs(alphas).sum(axis=1)
-    violations = largest_violations(alphas, F_W, epsilons, C)
-    beyond = np.abs(np.concatenate([F_W, outside.F_near])) - epsilons
-    largest = np.maximum(beyond.max(axis=0, initial=-np.inf), outside.beyond)
-    near = beyond[len(F_W) :].max(axis=0, initial=0.0)
-    violations = np.maximum(violations, np.maximum(near, outside.beyond))
+    counts, norms, products, violations, largest, excess = judge(
+        alphas, F_W, outside.F_near, epsilons, C, outside.beyond, outside.excess
+    )
     if np.isfinite(C):
-        excess = np.maximum(beyond, 0.0).sum(axis=0) + outside.excess
-        gaps = (alphas.T * F_W).sum(axis=0) + penalty + C * excess
+        gaps = products + epsilons * norms + C * excess
     else:
-        gaps = lasso_gap(-R, problem.y, penalty, epsilons + largest, epsilons)
-    return np.maximum(gaps, 0.0), violations
+        gaps = lasso_gap(-R, problem.y, epsilons * norms, largest, epsilons)
+    return counts, np.maximum(gaps, 0.0), violations
