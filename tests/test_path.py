@@ -15,6 +15,7 @@ import reference
 from psvm import _path
 from psvm.kernels import RBF
 from psvm.matrix import KernelMatrix
+from psvm.solvers import _homotopy, _working_set
 
 KKT = 1e-9
 """Share of ||K̃'y||_inf that a violation may have anywhere on the path: what is promised."""
@@ -108,10 +109,30 @@ def test_random_problems(degenerate):
     check_random(range(120), degenerate=degenerate)
 
 
+@pytest.mark.parametrize("degenerate", [False, True])
+def test_random_problems_with_a_working_set(monkeypatch, degenerate):
+    """Few columns would be taken in all at once; here they join and leave as many columns do."""
+    monkeypatch.setattr(_working_set, "FEW", 0)
+    monkeypatch.setattr(_homotopy, "ROOM", 3)
+    check_random(range(200, 300), degenerate=degenerate)
+
+
+def test_many_columns(rng):
+    """Far more columns than the working set has, some of them copies, also with a bound."""
+    K = rng.normal(size=(40, 3000)) + rng.normal(size=(40, 1))
+    K[:, 2000:2100] = -K[:, :100]
+    y = np.sign(rng.normal(size=40))
+    for C in (np.inf, 0.5):
+        path = psvm.epsilon_path(K, y, C, min_ratio=1e-3)
+        check_path(path, K, y, C, rng=rng)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(10))
 @pytest.mark.parametrize("degenerate", [False, True])
-def test_many_random_problems(block, degenerate):
+def test_many_random_problems(block, degenerate, monkeypatch):
+    if block % 2:
+        monkeypatch.setattr(_working_set, "FEW", 0)
     check_random(range(1000 + 300 * block, 1300 + 300 * block), degenerate=degenerate)
 
 

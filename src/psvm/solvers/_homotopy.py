@@ -9,12 +9,12 @@ from ..problem import lasso_gap
 from ._solution import Status
 from ._working_set import Workspace
 
-SHORTEST, LONGEST, WHOLE = 4, 16, 64
+SHORTEST, LONGEST, WHOLE = 4, 24, 64
 """Points of the path that are certified together, and those of one whose W is all columns."""
 NEAR, GROW = 0.85, 50
 """Columns join when they have come that near to epsilon, but only so many at once."""
-FAR, ROOM = 0.7, 100
-"""Columns at 0 that are that far from epsilon leave when they are more than the others and this."""
+FAR, SHARE, ROOM = 0.8, 1.3, 30
+"""Columns at 0 that are that far from epsilon leave when W has so many times the others and more."""
 ROUNDING = 1e-13
 """Share of epsilon_max by which a bound of ``|F_j|`` may exceed epsilon."""
 
@@ -96,15 +96,16 @@ class _Tracer:
         zero = np.zeros(1)  # all is 0 at epsilon_max
         start = (np.zeros((1, 0)), zero.astype(np.intp), zero, zero)
         self.done = [Points(np.array([self.scale]), self.workspace.index, *start)]
-        self.n_points = 1
+        self.n_points, self.guessed = 1, False
 
     def run(self, first):
         """Returns the points and how it ended."""
         if not len(self.stops):
             return self.done, Status.OPTIMAL
         if first is not None and not self.workspace.whole:
+            self.guessed, self.length = True, LONGEST
             self.workspace.extend(first)
-        self.grow([])
+        self.grow(np.empty(0, dtype=np.intp))
         status = None
         while status is None:
             block, outside = self.ahead()
@@ -174,41 +175,44 @@ class _Tracer:
         return Status.MAX_ITER if self.n_points >= self.max_iter else Status.OPTIMAL
 
     def go_on(self, block, outside, good):
-        """Start again behind the last good point with a larger W, unless that does not help."""
-        if good == len(block.epsilons):
+        """Start again behind the last good point with a better W, unless there is none."""
+        violators = np.empty(0, dtype=np.intp)
+        if good < len(block.epsilons):
+            beyond = (np.abs(outside.F_near[:, good:]) - block.epsilons[good:]).max(axis=1)
+            worst = np.argsort(-beyond)[:GROW]
+            violators = np.sort(outside.near[worst[beyond[worst] > 0]])
+            if good == 0 and not len(violators):
+                return Status.STALLED
+        else:
             self.length = min(2 * self.length, max(self.length, LONGEST))
-            self.grow([])
-            return None
-        beyond = np.abs(outside.F_near[:, good:]) > block.epsilons[good:]
-        violators = outside.near[beyond.any(axis=1)]
-        if good == 0 and not len(violators):
-            return Status.STALLED
+            if self.workspace.whole or self.guessed:
+                return None
+            self.forget()
         self.grow(violators)
         return None
 
     def grow(self, violators):
-        """Let W have the violators and columns that are near epsilon, and forget others."""
-        W = self.workspace
+        """Let W have the violators and, if its first columns were not given, those near epsilon."""
+        W, new = self.workspace, violators
         if W.whole:
             if len(W.index) == 0:
                 W.take_whole()
-        else:
+        elif not self.guessed:
             size = np.abs(self.F)
-            self.forget(size[W.index])
             size[W.index] = 0.0
             size[violators] = np.inf
             new = np.flatnonzero(size > NEAR * self.epsilon)
             if len(new) > GROW:
                 new = np.sort(new[np.argpartition(-size[new], GROW)[:GROW]])
-            if len(new):
-                W.extend(new)
+        if len(new):
+            W.extend(new)
         self.restart()
 
-    def forget(self, size):
+    def forget(self):
         """Let columns leave W that are far from epsilon, if they are many."""
         W = self.workspace
-        stays = (self.alpha[W.index] != 0) | (size > FAR * self.epsilon)
-        if len(stays) > 2 * np.count_nonzero(stays) + ROOM:
+        stays = (self.alpha[W.index] != 0) | (np.abs(self.F[W.index]) > FAR * self.epsilon)
+        if len(stays) > SHARE * np.count_nonzero(stays) + ROOM:
             W.keep(stays)
 
     def restart(self):
