@@ -203,15 +203,18 @@ cdef class Homotopy(ActiveSet):
                 self._enter_set(j)
 
     cdef void _newton(self) noexcept nogil:
-        # Rounding errors of the free variables
+        # Rounding errors of the free variables, which stay within their bounds
         cdef Py_ssize_t p, j
         cdef int n = <int> self.n, one = 1
+        cdef double value
         for p in range(self.S.m):
             self.step[p] = -self.slope[self.S.member[p]]
         self.S.solve(self.step)
         for p in range(self.S.m):
             j = self.S.member[p]
-            self.alpha_[j] += self.step[p]
+            value = clip(self.alpha_[j] + self.step[p], self._lower(j), self._upper(j))
+            self.step[p] = value - self.alpha_[j]
+            self.alpha_[j] = value
             daxpy(&n, &self.step[p], self.G + j * self.capacity, &one, self.F_, &one)
 
     cdef void _repair(self, double stop) noexcept nogil:
