@@ -14,7 +14,8 @@ SHORTEST, LONGEST, WHOLE = 4, 24, 64
 NEAR, GROW = 0.85, 50
 """Columns join when they have come that near to epsilon, but only so many at once."""
 FAR, SHARE, ROOM = 0.8, 1.3, 30
-"""Columns at 0 that are that far from epsilon leave when W has so many times the others and more."""
+"""Columns at 0 that are that far from epsilon leave if W has more than ``SHARE`` times the others
+and ``ROOM``."""
 ROUNDING = 1e-13
 """Share of epsilon_max by which a bound of ``|F_j|`` may exceed epsilon."""
 
