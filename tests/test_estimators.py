@@ -331,8 +331,8 @@ def test_a_fit_that_fails_or_is_stopped_leaves_the_old_model():
     before = model.decision_function(X), model.predict(X), model.epsilon_
     with pytest.raises(KeyboardInterrupt):
         model.set_params(kernel=StoppedKernel()).fit(X, np.where(y == 0, "a", "b"))
-    with pytest.raises(ValueError, match="binary"):
-        model.set_params(kernel="rbf", gamma=9.0).fit(X, np.arange(60) % 3)
+    with pytest.raises(ValueError, match="1 class"):
+        model.set_params(kernel="rbf", gamma=9.0).fit(X, np.ones(60))
     np.testing.assert_array_equal(model.decision_function(X), before[0])
     np.testing.assert_array_equal(model.predict(X), before[1])
     assert model.epsilon_ == before[2]
@@ -342,8 +342,6 @@ def test_more_classes_through_scikit_learn_wrappers():
     X, y = moons()
     y = y + (X[:, 0] > 1)
     assert len(np.unique(y)) == 3
-    with pytest.raises(ValueError, match="Only binary classification is supported"):
-        PSVC().fit(X, y)
     assert OneVsRestClassifier(PSVC()).fit(X, y).score(X, y) > 0.85
 
 

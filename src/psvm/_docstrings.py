@@ -7,6 +7,10 @@ PARAMETERS = """C : float, default=inf
         support objects. "auto" chooses it by five-fold cross-validation of the squared error
         along a path; the folds depend on the content of the rows only, and equal rows share a
         fold. "aicc" minimises the corrected Akaike criterion along one path, which costs a fifth.
+    epsilon_unit : {"absolute", "max"}, default="absolute"
+        "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all variables
+        are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and the size
+        of the data, and each of several machines has its own maximum.
     kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed", "dyadic"}, \
 Kernel or callable, default="rbf"
         The kernel of vectors, an object of `psvm.kernels` with parameters of its own (also a
@@ -58,30 +62,35 @@ with fit, default=None
     verbose : bool, default=False
         Print a line about the solution."""
 
-ATTRIBUTES = """alpha_ : ndarray of shape (P,)
+ATTRIBUTES = """alpha_ : ndarray of shape (P,) or (n_machines, P)
         The dual variables; one per training object, row object or column. A training vector that
-        stands there twice has its variable at the first place.
+        stands there twice has its variable at the first place. Where there are several machines
+        (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
+        other arrays have a row for each.
     support_ : ndarray of shape (n_support_,)
-        Indices of the support objects, those with ``alpha_ != 0``.
+        Indices of the support objects, those with ``alpha_ != 0`` in some machine.
     support_objects_ : ndarray
         The support objects: vectors; or names (of a DataFrame) or else indices of columns with
         ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
     n_support_ : int
         Number of support objects.
-    intercept_ : float
+    intercept_ : float or ndarray of shape (n_machines,)
         The constant b, the (weighted) mean of the target.
-    column_means_, column_norms_ : ndarray of shape (P,)
+    column_means_, column_norms_ : ndarray of shape (P,) or (n_machines, P)
         Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
-    epsilon_ : float
+    epsilon_ : float or ndarray of shape (n_machines,)
         The value of epsilon that was used.
     dual_gap_ : float
-        Duality gap; the objective is at most this far above its minimum.
+        Duality gap; the objective is at most this far above its minimum. The largest one of
+        several machines.
     kkt_violation_ : float
         Largest violation of the KKT conditions.
     solution_ : Solution
-        Everything the solver has to say.
+        Everything the solver has to say, if there is one machine.
+    solutions_ : tuple of Solution
+        The same of all machines. The variables of a pair of classes are those of its own rows.
     n_iter_ : int
-        Iterations of the final solve.
+        Iterations of the final solves.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -1,7 +1,5 @@
 """From X to a solution and from new X to f(X): what classifier and regressor share."""
 
-import time
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,20 +10,21 @@ from sklearn.utils.validation import check_is_fitted
 from ._epsilon import choose_epsilon, row_digests
 from ._kernel_choice import MEASURED, VECTORIAL, KernelMixin
 from ._row_objects import check_row_objects, find_row_objects
-from ._solve import make_solver, warn_if_not_optimal
+from ._solve import Clock, make_solver, warn_if_not_optimal
 from ._threads import map_blocks, threads
+from ._training import Machine, Training
 from ._validation import check_choice, check_number, check_storage
 from .kernels import Kernel
 from .matrix import (
     BLOCK_BYTES,
     DataMatrix,
     KernelMatrix,
-    Standardized,
     as_matrix,
     block_slices,
     times,
 )
 from .problem import Problem
+from .solvers import Status
 
 
 class Description(NamedTuple):
@@ -33,8 +32,6 @@ class Description(NamedTuple):
 
     matrix: DataMatrix
     """K."""
-    usable: np.ndarray
-    """Which of its columns take part."""
     objects: Any = None
     """The descriptive objects; None if only their places are known."""
     kernel: Any = None
@@ -49,6 +46,7 @@ class BasePSVM(KernelMixin, BaseEstimator):
         *,
         C=np.inf,
         epsilon="auto",
+        epsilon_unit="absolute",
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -70,6 +68,7 @@ class BasePSVM(KernelMixin, BaseEstimator):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.epsilon_unit = epsilon_unit
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -101,6 +100,7 @@ class BasePSVM(KernelMixin, BaseEstimator):
             check_choice("epsilon", self.epsilon, ("auto", "aicc"))
         else:
             check_number("epsilon", self.epsilon, least=0)
+        check_choice("epsilon_unit", self.epsilon_unit, ("absolute", "max"))
         self._check_kernel()
         check_number("cache_size", self.cache_size, least=0)
         check_storage("dtype", self.dtype)
@@ -115,69 +115,83 @@ class BasePSVM(KernelMixin, BaseEstimator):
         )
 
     @threads()
-    def _fit(self, X, y, weights, solver):
-        """Fit to validated data with a numeric target and an array of weights."""
-        began = time.perf_counter()
+    def _fit(self, X, tasks, weights, solver, *, single):
+        """Fit one machine to each task on validated data; `single` if their list is no list."""
+        clock = Clock(solver.max_time)
         digests = None
         if isinstance(self.epsilon, str) or self._describes_itself:
-            digests = row_digests(X, unordered=self._kernel_name == "precomputed")
-        description = self._describe(X, weights, digests)
-        matrix, usable = description.matrix, description.usable
-        start = self._make_start(matrix.shape[1])
-        epsilon = self.epsilon
+            digests = self._digests(X)
+        description = self._describe(X, weights)
+        training = self._make_training(description, weights, digests)
+        starts = self._make_starts(len(tasks), training.matrix.shape[1])
+        machines = []
+        for task, start in zip(tasks, starts, strict=True):
+            part = training.part(task.rows)
+            own = None if digests is None else [digests[i] for i in task.rows]
+            machines.append(self._train(part, task.target, own, clock.limit(solver), start))
+        self._keep(machines, description, single)
+        if self.verbose:
+            for machine in machines:
+                solution = machine.solution
+                print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
+        warn_if_not_optimal(max((m.solution for m in machines), key=_badness))
+        return self
+
+    def _digests(self, X):
+        return row_digests(X, unordered=self._kernel_name == "precomputed")
+
+    def _make_training(self, description, weights, digests):
+        identity = None
+        if self._describes_itself:
+            identity = np.unique(digests, return_inverse=True)[1]
+        elif self._own_columns:
+            identity = np.arange(len(weights))
+        columns = np.arange(description.matrix.shape[1])
+        return Training(description.matrix, weights, identity, columns)
+
+    def _train(self, training, y, digests, solver, start):
+        """Fit one machine."""
+        clock = Clock(solver.max_time)
+        problem = Problem.create(training.standardized(y), y, self.C, 0.0)
         if isinstance(self.epsilon, str):
             epsilon = choose_epsilon(
                 self.epsilon,
-                matrix,
+                training.matrix,
                 y,
-                weights=weights,
-                usable=usable,
+                weights=training.weights,
+                usable=training.usable,
                 digests=digests,
                 own_columns=self._own_columns,
                 C=self.C,
                 solver=solver,
             )
-        if solver.max_time is not None:
-            left = solver.max_time - (time.perf_counter() - began)
-            solver = replace(solver, max_time=max(left, 1e-9))
-        K = Standardized(matrix, weights, usable, y)
-        problem = Problem.create(K, y, self.C, epsilon)
-        solution = solver.minimise(problem, start=start)
-        self._keep(problem, solution, description)
-        if self.verbose:
-            print(f"[{type(self).__name__}] epsilon={self.epsilon_:.6g} {solution}")
-        warn_if_not_optimal(solution)
-        return self
+        elif self.epsilon_unit == "max":
+            epsilon = self.epsilon * problem.epsilon_max
+        else:
+            epsilon = self.epsilon
+        problem = problem.with_parameters(epsilon=epsilon)
+        solution = clock.limit(solver).minimise(problem, start=start)
+        return Machine(training.columns, problem.K.means, problem.K.norms, problem.b, solution)
 
     @property
     def _describes_itself(self):
         """Whether the distinct training objects are the descriptive ones."""
         return self._kernel_name not in MEASURED and self.row_objects is None
 
-    def _describe(self, X, weights, digests):
-        """The data matrix, which of its columns take part, and what they stand for.
-
-        Where the training objects are the descriptive ones, an object without weight does not
-        describe, and equal ones describe once: weight 2 must equal the row twice, also when C
-        is finite.
-        """
+    def _describe(self, X, weights):
+        """The data matrix and what its columns stand for."""
         name = self._kernel_name
-        if name == "dyadic":
-            return Description(as_matrix(X), np.ones(X.shape[1], dtype=bool))
-        if name == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise ValueError(
-                    f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
-                    f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
-                )
-            return Description(as_matrix(X), weights > 0)
+        if name == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
+                f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
+            )
+        if name in MEASURED:
+            return Description(as_matrix(X))
         kernel = self._make_kernel(X, weights)
         prepared = kernel.prepare(self._rounded(X))
         if self._describes_itself:
-            first = {d: j for j, d in reversed(list(enumerate(digests))) if weights[j] > 0}
-            usable = np.zeros(X.shape[0], dtype=bool)
-            usable[list(first.values())] = True
-            return self._kernel_description(kernel, prepared, prepared, usable, X)
+            return self._kernel_description(kernel, prepared, prepared, X)
         Z = find_row_objects(
             self.row_objects,
             X,
@@ -187,46 +201,59 @@ class BasePSVM(KernelMixin, BaseEstimator):
             names=getattr(self, "feature_names_in_", None),
             random_state=self.random_state,
         )
-        usable = np.ones(Z.shape[0], dtype=bool)
         described = kernel.prepare(self._rounded(Z))
-        return self._kernel_description(kernel, prepared, described, usable, Z)
+        return self._kernel_description(kernel, prepared, described, Z)
 
-    def _kernel_description(self, kernel, X, Z, usable, objects):
+    def _kernel_description(self, kernel, X, Z, objects):
         matrix = KernelMatrix(kernel.evaluate, X, Z, self.cache_size, self.dtype)
-        return Description(matrix, usable, objects, kernel)
+        return Description(matrix, objects, kernel)
 
     def _rounded(self, X):
         """Vectors in the precision of the kernel values; as they are for a user's function."""
         ours = self._kernel_name in VECTORIAL or isinstance(self.kernel, Kernel)
         return X.astype(self.dtype, copy=False) if ours and self._takes_vectors else X
 
-    def _make_start(self, P):
+    def _make_starts(self, n_machines, P):
         if not (self.warm_start and hasattr(self, "alpha_")):
-            return None
-        if len(self.alpha_) != P:
+            return [None] * n_machines
+        alphas = np.atleast_2d(self.alpha_)
+        if alphas.shape != (n_machines, P):
             raise ValueError(
-                f"warm_start=True continues from {len(self.alpha_)} descriptive objects, but there "
-                f"are {P} now. Use warm_start=False or a clone of the estimator."
+                f"warm_start=True continues from {alphas.shape[0]} machines with "
+                f"{alphas.shape[1]} descriptive objects, but there are {n_machines} with {P} now. "
+                "Use warm_start=False or a clone of the estimator."
             )
-        return self.alpha_
+        return alphas
 
-    def _keep(self, problem, solution, description):
+    def _keep(self, machines, description, single):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
 
         Of the descriptive objects only the support is kept.
         """
-        support = solution.support
-        self.epsilon_ = problem.epsilon
-        self.alpha_ = solution.alpha
+        solutions = tuple(machine.solution for machine in machines)
+        alpha, means, norms = np.zeros((3, len(machines), description.matrix.shape[1]))
+        for number, machine in enumerate(machines):
+            alpha[number, machine.columns] = machine.solution.alpha
+            means[number, machine.columns] = machine.means
+            norms[number, machine.columns] = machine.norms
+        support = np.flatnonzero(alpha.any(axis=0))
+        intercepts = np.array([machine.intercept for machine in machines])
+        epsilons = np.array([solution.epsilon for solution in solutions])
+        self.epsilon_ = float(epsilons[0]) if single else epsilons
+        self.alpha_ = alpha[0] if single else alpha
         self.support_ = support
         self.n_support_ = len(support)
-        self.intercept_ = problem.b
-        self.column_means_ = problem.K.means
-        self.column_norms_ = problem.K.norms
-        self.dual_gap_ = solution.gap
-        self.kkt_violation_ = solution.kkt_violation
-        self.n_iter_ = solution.n_iter
-        self.solution_ = solution
+        self.intercept_ = float(intercepts[0]) if single else intercepts
+        self.column_means_ = means[0] if single else means
+        self.column_norms_ = norms[0] if single else norms
+        self.dual_gap_ = max(solution.gap for solution in solutions)
+        self.kkt_violation_ = max(solution.kkt_violation for solution in solutions)
+        self.n_iter_ = sum(solution.n_iter for solution in solutions)
+        self.solutions_ = solutions
+        if single:
+            self.solution_ = solutions[0]
+        else:
+            vars(self).pop("solution_", None)
         if self._kernel_name not in MEASURED:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
@@ -244,23 +271,33 @@ class BasePSVM(KernelMixin, BaseEstimator):
         self._prepared_support = self._kernel.prepare(self._rounded(objects)) if some else None
 
     def _decide(self, X):
-        """``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects."""
+        """Values of all machines, one per column.
+
+        ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects.
+        """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        support = self.support_
-        means, coef = (
-            self.column_means_[support],
-            self.alpha_[support] / self.column_norms_[support],
+        alpha, means, norms = (
+            np.atleast_2d(values)[:, self.support_]
+            for values in (self.alpha_, self.column_means_, self.column_norms_)
         )
+        # Columns without part in a machine have alpha = 0 and norm 0.
+        coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
+        # Values are centred before they are summed: a large mean costs no digits.
+        centre = means[0]
+        shift = self.intercept_ - ((means - centre) * coef).sum(axis=1)
 
         def values(rows):
             K_b = self._support_columns(X[rows])
             if K_b.dtype == np.float32:
-                return times(np.ascontiguousarray(K_b), coef) - means @ coef + self.intercept_
-            return (K_b - means) @ coef + self.intercept_
+                K_b = np.ascontiguousarray(K_b)
+                single = len(coef) == 1
+                f = times(K_b, coef[0])[:, None] if single else times(K_b, coef.T)
+                return f - coef @ centre + shift
+            return (K_b - centre) @ coef.T + shift
 
         # Blocks of rows whose kernel values stay in the cache.
-        blocks = block_slices(X.shape[0], 8 * max(len(support), 1), size=BLOCK_BYTES // 4)
+        blocks = block_slices(X.shape[0], 8 * max(len(self.support_), 1), size=BLOCK_BYTES // 4)
         with threads():
             return np.concatenate(map_blocks(values, blocks))
 
@@ -272,3 +309,9 @@ class BasePSVM(KernelMixin, BaseEstimator):
             K = X[:, self.support_]
             return K.toarray() if sp.issparse(K) else K
         return self._kernel.evaluate(self._kernel.prepare(self._rounded(X)), self._prepared_support)
+
+
+def _badness(solution):
+    """The KKT violation as a share of epsilon, of those that did not get to their tolerance."""
+    optimal = solution.status is Status.OPTIMAL
+    return 0.0 if optimal else solution.kkt_violation / max(solution.epsilon, 1e-300)

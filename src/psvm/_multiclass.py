@@ -1,10 +1,11 @@
-"""One-vs-one: more than two classes by means of a machine for two.
+"""More than two classes by means of a machine for two: one-vs-one and one-vs-rest.
 
 The classes are codes ``0 .. n_classes - 1``. A machine of the pair ``(i, j)``, ``i < j``, is fitted
 to the rows of both classes with the target -1 for class i and +1 for class j. Nothing here knows
 what the machine is.
 """
 
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -36,11 +37,20 @@ def fit_pairs(fit_binary, code, n_classes):
     list
         The machines, in the order of `class_pairs`.
     """
-    machines = []
+    return [fit_binary(*task) for task in pair_tasks(code, n_classes)]
+
+
+def pair_tasks(code, n_classes):
+    """The rows and the target of -1 and +1 of each pair of classes."""
     for i, j in class_pairs(n_classes):
         rows = np.flatnonzero((code == i) | (code == j))
-        machines.append(fit_binary(rows, np.where(code[rows] == j, 1.0, -1.0)))
-    return machines
+        yield rows, np.where(code[rows] == j, 1.0, -1.0)
+
+
+def rest_tasks(code, n_classes):
+    """All rows, and the target of +1 for each class in turn and -1 for the rest."""
+    for i in range(n_classes):
+        yield np.arange(len(code)), np.where(code == i, 1.0, -1.0)
 
 
 def class_scores(decisions, n_classes):
@@ -74,6 +84,49 @@ def class_scores(decisions, n_classes):
         sums[:, i] -= f
         sums[:, j] += f
     return votes + sums / (3 * (np.abs(sums) + 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """The target of a classification: which machines it needs, and what their values mean.
+
+    Attributes
+    ----------
+    classes : ndarray
+        The class labels; of a multi-label target, the numbers of its columns.
+    code : ndarray of shape (n,), or (n, n_labels) for a multi-label target
+        The number of the class of each row; or 0 and 1 for each label.
+    scheme : {"ovo", "ovr", "multilabel"}
+        Two classes are "ovo": one pair.
+    """
+
+    classes: np.ndarray
+    code: np.ndarray
+    scheme: str
+
+    def tasks(self, rows=None):
+        """Rows and target of each machine; of some rows, numbered among these."""
+        code = self.code if rows is None else self.code[rows]
+        if self.scheme == "multilabel":
+            every = np.arange(len(code))
+            return [(every, column) for column in 2.0 * code.T - 1.0]
+        tasks = pair_tasks if self.scheme == "ovo" else rest_tasks
+        return list(tasks(code, len(self.classes)))
+
+    def predict(self, decisions):
+        """Labels from the values of all machines, one per column."""
+        if self.scheme == "multilabel":
+            return (decisions > 0).astype(np.intp)
+        if len(self.classes) == 2:
+            return self.classes[(decisions[:, 0] > 0).astype(np.intp)]
+        return self.classes[self.scores(decisions).argmax(axis=1)]
+
+    def scores(self, decisions):
+        """One value per class; the value of ``classes[1]`` alone for two classes."""
+        if self.scheme != "ovo":
+            return decisions
+        n_classes = len(self.classes)
+        return decisions[:, 0] if n_classes == 2 else class_scores(decisions, n_classes)
 
 
 class OneVsOneMixin:

@@ -1,13 +1,21 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.utils import column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted
 
+from ._calibration import calibrate
 from ._docstrings import ATTRIBUTES, PARAMETERS
 from ._estimator import BasePSVM
+from ._multiclass import Labels
 from ._solve import check_weights
+from ._training import Task
+from ._validation import check_choice
 
 
 def _document(cls):
@@ -16,28 +24,50 @@ def _document(cls):
     return cls
 
 
+def _has_probability(model):
+    if not model.probability:
+        raise AttributeError("predict_proba needs probability='sigmoid' or 'isotonic'.")
+    return True
+
+
 @_document
 class PSVC(ClassifierMixin, BasePSVM):
-    """Potential Support Vector Machine for classification with two classes.
+    """Potential Support Vector Machine for classification.
 
     The targets are coded as -1 and +1, and the class is the sign of
-    ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b``.
+    ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b``. More than two classes are told apart by
+    one such machine for each pair of classes, or each class and the rest. The columns of a y of 0
+    and 1 are labels that may occur together, with one machine each. All machines share one
+    matrix.
 
     Parameters
     ----------
     {parameters}
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the sample weights.
+        Weights of the classes, multiplied with the sample weights. Not for multi-label targets.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        Machines for more than two classes: one for each pair of classes, which vote (the sums of
+        their values decide among equals), or one for each class against the rest.
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        With ``multi_class="ovo"`` and more than two classes: one decision value per class, or
+        those of all pairs.
+    probability : False, "sigmoid" or "isotonic", default=False
+        How decision values become probabilities. They are calibrated on five held-out folds,
+        for which the model is fitted five more times; `predict` then returns the most probable
+        class. Not for multi-label targets.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The class labels.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels; of a multi-label y, the numbers of its columns.
+    calibrator_ : CalibratedClassifierCV
+        What turns decision values into probabilities, if `probability` is set.
     {attributes}
 
     See Also
     --------
     PSVR : The same for regression.
+    PSVCCV : The same with all parameters chosen by cross-validation.
     solve : The low-level function for a matrix.
 
     Examples
@@ -57,6 +87,14 @@ class PSVC(ClassifierMixin, BasePSVM):
     >>> y = np.where(K[:, 7] - K[:, 42] > 0, "sick", "well")
     >>> PSVC(kernel="dyadic", epsilon=3.5).fit(K, y).support_
     array([ 7, 42])
+
+    Three classes are three pairs:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = PSVC().fit(X, y)
+    >>> model.alpha_.shape, bool(model.score(X, y) > 0.95)
+    ((3, 150), True)
     """
 
     def __init__(
@@ -64,6 +102,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         *,
         C=np.inf,
         epsilon="auto",
+        epsilon_unit="absolute",
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -75,6 +114,9 @@ class PSVC(ClassifierMixin, BasePSVM):
         n_row_objects=100,
         random_state=None,
         class_weight=None,
+        multi_class="ovo",
+        decision_function_shape="ovr",
+        probability=False,
         tol=1e-4,
         max_iter=None,
         max_time=None,
@@ -87,6 +129,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         super().__init__(
             C=C,
             epsilon=epsilon,
+            epsilon_unit=epsilon_unit,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
@@ -107,11 +150,26 @@ class PSVC(ClassifierMixin, BasePSVM):
             verbose=verbose,
         )
         self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.probability = probability
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_label = True
         return tags
+
+    def _check_parameters(self):
+        check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
+        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
+        if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
+            raise ValueError(
+                "decision_function_shape='ovo' needs multi_class='ovo': machines of one class "
+                "against the rest have no values of pairs."
+            )
+        if self.probability is not False:
+            check_choice("probability", self.probability, ("sigmoid", "isotonic"))
+        return super()._check_parameters()
 
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
@@ -120,8 +178,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-        y : array-like of shape (n_samples,)
-            Labels of two classes.
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels of two or more classes; or 0 and 1 for labels that may occur together.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as the row twice.
 
@@ -130,29 +188,53 @@ class PSVC(ClassifierMixin, BasePSVM):
         self : PSVC
         """
         solver = self._check_parameters()
-        X, y = self._validate(X, y, ensure_min_samples=2)
-        check_classification_targets(y)
+        checked, labels, weights = self._prepare_fit(X, y, sample_weight)
+        tasks = [Task(*task) for task in labels.tasks()]
+        single = labels.scheme != "multilabel" and len(tasks) == 1
+        self._fit(checked, tasks, weights, solver, single=single)
+        self._labels = Labels(labels.classes, None, labels.scheme)
+        self.classes_ = labels.classes
+        if self.probability:
+            plain = clone(self).set_params(probability=False, warm_start=False)
+            self.calibrator_ = calibrate(plain, X, y, sample_weight, self.probability)
+        return self
+
+    def _prepare_fit(self, X, y, sample_weight):
+        """Validated X, the labels, and the weights of the rows."""
+        X, y = self._validate(X, y, ensure_min_samples=2, multi_output=True)
+        labels = self._make_labels(y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
-        classes, code = np.unique(y, return_inverse=True)
-        if len(classes) > 2:
-            raise ValueError(
-                "Only binary classification is supported. The type of the target is multiclass. "
-                "Wrap the estimator in sklearn.multiclass.OneVsOneClassifier or "
-                "OneVsRestClassifier."
-            )
-        if len(np.unique(code[weights > 0])) < 2:
+        if labels.scheme == "multilabel":
+            return X, labels, weights
+        present = len(np.unique(labels.code[weights > 0]))
+        if present < max(len(labels.classes), 2):
             raise ValueError(
                 "The number of classes has to be greater than one; got 1 class (among the rows "
                 "with positive weight)."
+                if present == 1
+                else f"Only {present} of {len(labels.classes)} classes have rows with positive "
+                "weight. Leave out the rows of the others."
             )
-        weights = weights * compute_sample_weight(self.class_weight, y)
-        self._fit(X, 2.0 * code - 1.0, weights, solver)
-        self.classes_ = classes
-        return self
+        return (
+            X,
+            labels,
+            weights * compute_sample_weight(self.class_weight, labels.classes[labels.code]),
+        )
+
+    def _make_labels(self, y):
+        y = y.toarray() if sp.issparse(y) else y
+        check_classification_targets(y)
+        if type_of_target(y) == "multilabel-indicator":
+            if self.class_weight is not None or self.probability:
+                name = "probability" if self.probability else "class_weight"
+                raise ValueError(f"{name} is not available for multi-label targets.")
+            return Labels(np.arange(y.shape[1]), y, "multilabel")
+        classes, code = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        return Labels(classes, code, "ovo" if len(classes) <= 2 else self.multi_class)
 
     def decision_function(self, X):
-        """Values ``f(x)``; positive for ``classes_[1]``.
+        """Decision values.
 
         Parameters
         ----------
@@ -162,9 +244,17 @@ class PSVC(ClassifierMixin, BasePSVM):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
+            Two classes: ``f(x)``, positive for ``classes_[1]``. More classes: the votes of the
+            pairs, with the sums of their values to break ties, or the values of all pairs, positive
+            for the first class of the pair as in scikit-learn's SVC
+            (``decision_function_shape="ovo"``), or the values of each class against the rest
+            (``multi_class="ovr"``). Multi-label: the value of each label.
         """
-        return self._decide(X)
+        decisions = self._decide(X)
+        if self.decision_function_shape == "ovo" and decisions.shape[1] > 1:
+            return decisions if self._labels.scheme == "multilabel" else -decisions
+        return self._labels.scores(decisions)
 
     def predict(self, X):
         """Class labels.
@@ -176,17 +266,38 @@ class PSVC(ClassifierMixin, BasePSVM):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_labels)
+            The class with the largest decision value, or if `probability` is set the most
+            probable one.
         """
-        positive = self.decision_function(X) > 0
-        return self.classes_[positive.astype(np.intp)]
+        if self.probability:
+            return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        decisions = self._decide(X)
+        return self._labels.predict(decisions)
+
+    @available_if(_has_probability)
+    def predict_proba(self, X):
+        """Probabilities of the classes, if `probability` is set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New objects, as for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.calibrator_.predict_proba(X)
 
 
 @_document
 class PSVR(RegressorMixin, BasePSVM):
     """Potential Support Vector Machine for regression.
 
-    The prediction is ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b``.
+    The prediction is ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b``. A y with several columns
+    has one machine for each, which share one matrix.
 
     Parameters
     ----------
@@ -213,6 +324,11 @@ class PSVR(RegressorMixin, BasePSVM):
     True
     """
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
 
@@ -220,7 +336,7 @@ class PSVR(RegressorMixin, BasePSVM):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as the row twice.
@@ -230,10 +346,16 @@ class PSVR(RegressorMixin, BasePSVM):
         self : PSVR
         """
         solver = self._check_parameters()
-        X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
+        X, y, weights = self._prepare_fit(X, y, sample_weight)
+        every = np.arange(X.shape[0])
+        tasks = [Task(every, column) for column in y.reshape(len(y), -1).T]
+        return self._fit(X, tasks, weights, solver, single=y.ndim == 1)
+
+    def _prepare_fit(self, X, y, sample_weight):
+        """Validated X and y, and the weights of the rows."""
+        X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2, multi_output=True)
         weights = check_weights(sample_weight, X.shape[0])
-        weights = np.ones(X.shape[0]) if weights is None else weights
-        return self._fit(X, y.astype(np.float64), weights, solver)
+        return X, y.astype(np.float64), np.ones(X.shape[0]) if weights is None else weights
 
     def predict(self, X):
         """Predicted numbers.
@@ -246,6 +368,7 @@ class PSVR(RegressorMixin, BasePSVM):
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        return self._decide(X)
+        values = self._decide(X)
+        return values[:, 0] if np.ndim(self.intercept_) == 0 else values

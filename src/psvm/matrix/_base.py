@@ -117,6 +117,10 @@ class DataMatrix(ABC):
         """``K[rows][:, index]`` as a new dense float64 array."""
         return self.columns(index)[rows]
 
+    def part(self, rows, columns):
+        """``K[rows][:, columns]`` as a matrix of its own; both are arrays of indices."""
+        return Part(self, rows, columns)
+
     def column_block(self, K):
         """A new, empty `ColumnBlock` of K, which standardises this matrix."""
         return DenseBlock(K)
@@ -163,3 +167,27 @@ class DataMatrix(ABC):
         """``v = f(K a)`` and ``K'v`` for a function that works row by row: ``f(rows, values)``."""
         v = f(slice(None), self.matvec(a))
         return v, self.rmatvec(v)
+
+
+class Part(DataMatrix):
+    """Some rows and columns of a matrix, without a copy."""
+
+    def __init__(self, matrix, rows, columns):
+        self.matrix, self.rows, self._columns = matrix, rows, columns
+        self.shape = len(rows), len(columns)
+
+    def matvec(self, a):
+        return self.matrix.matvec(_spread(a, self._columns, self.matrix.shape[1]))[self.rows]
+
+    def rmatvec(self, v):
+        return self.matrix.rmatvec(_spread(v, self.rows, self.matrix.shape[0]))[self._columns]
+
+    def columns(self, index):
+        return self.matrix.columns(self._columns[index])[self.rows]
+
+
+def _spread(values, places, length):
+    """Zeros but for the values at their places."""
+    out = np.zeros((length, *values.shape[1:]))
+    out[places] = values
+    return out

@@ -72,6 +72,9 @@ class DenseMatrix(DataMatrix):
     def submatrix(self, rows, index):
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
 
+    def part(self, rows, columns):
+        return DenseMatrix(self.K[np.ix_(rows, columns)])
+
     def column_statistics(self, weights):
         return self.survey(weights)[0]
 

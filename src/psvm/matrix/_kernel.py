@@ -15,6 +15,7 @@ from ._base import (
     sum_of,
     times,
 )
+from ._dense import DenseMatrix
 
 
 class KernelMatrix(DataMatrix):
@@ -44,7 +45,7 @@ class KernelMatrix(DataMatrix):
     def __init__(self, kernel, X, Z, cache_size=1000, dtype=np.float64):
         self.kernel, self.X, self.Z = kernel, X, Z
         self.shape = L, P = (X.shape[0], Z.shape[0])
-        self.dtype = np.dtype(dtype)
+        self.dtype, self.cache_size = np.dtype(dtype), cache_size
         self._slices = block_slices(P, self.dtype.itemsize * L)
         bytes_of = [self.dtype.itemsize * L * (block.stop - block.start) for block in self._slices]
         self._n_kept = int(np.searchsorted(np.cumsum(bytes_of), cache_size * 2**20, side="right"))
@@ -85,6 +86,21 @@ class KernelMatrix(DataMatrix):
     def submatrix(self, rows, index):
         K_b = np.asarray(self.kernel(self.X[rows], self.Z[index]), dtype=np.float64)
         return np.asfortranarray(K_b)
+
+    def part(self, rows, columns):
+        """A copy of kept values; beyond the cache, a kernel matrix with a cache of its own."""
+        if self._n_kept < len(self._slices):
+            parts = self.X[rows], self.Z[columns]
+            return KernelMatrix(self.kernel, *parts, self.cache_size, self.dtype)
+        out = np.empty((len(rows), len(columns)), dtype=self.dtype)
+        owner, position = np.divmod(columns, self._slices[0].stop)
+
+        def copy(block, K_b):
+            here = owner == block.start // self._slices[0].stop
+            out[:, here] = K_b[np.ix_(rows, position[here])]
+
+        self._map(copy)
+        return DenseMatrix(out)
 
     def _map(self, function):
         """``function(block, K_b)`` of all blocks."""

@@ -60,6 +60,9 @@ class SparseMatrix(DataMatrix):
         K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]
         return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
 
+    def part(self, rows, columns):
+        return SparseMatrix(self.K[rows][:, columns])
+
     def column_block(self, K):
         if self._density >= FULL:
             return super().column_block(K)
