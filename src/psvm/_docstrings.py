@@ -8,9 +8,9 @@ PARAMETERS = """C : float, default=inf
         along a path; the folds depend on the content of the rows only, and equal rows share a
         fold. "aicc" minimises the corrected Akaike criterion along one path, which costs a fifth.
     epsilon_unit : {"absolute", "max"}, default="absolute"
-        "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all variables
-        are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and the size
-        of the data, and each of several machines has its own maximum.
+        "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
+        variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
+        the size of the data, and each of several machines has its own maximum.
     kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed", "dyadic"}, \
 Kernel or callable, default="rbf"
         The kernel of vectors, an object of `psvm.kernels` with parameters of its own (also a

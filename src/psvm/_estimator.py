@@ -115,21 +115,22 @@ class BasePSVM(KernelMixin, BaseEstimator):
         )
 
     @threads()
-    def _fit(self, X, tasks, weights, solver, *, single):
-        """Fit one machine to each task on validated data; `single` if their list is no list."""
+    def _fit(self, X, target, weights, solver):
+        """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
         clock = Clock(solver.max_time)
         digests = None
         if isinstance(self.epsilon, str) or self._describes_itself:
             digests = self._digests(X)
         description = self._describe(X, weights)
         training = self._make_training(description, weights, digests)
+        tasks = target.tasks()
         starts = self._make_starts(len(tasks), training.matrix.shape[1])
         machines = []
         for task, start in zip(tasks, starts, strict=True):
             part = training.part(task.rows)
             own = None if digests is None else [digests[i] for i in task.rows]
             machines.append(self._train(part, task.target, own, clock.limit(solver), start))
-        self._keep(machines, description, single)
+        self._keep(machines, description, target.single)
         if self.verbose:
             for machine in machines:
                 solution = machine.solution

@@ -10,6 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
+from ._training import Task
+
 
 def class_pairs(n_classes):
     """The pairs ``(i, j)`` with ``i < j`` in the order of all arrays that have one entry for each.
@@ -109,9 +111,21 @@ class Labels:
         code = self.code if rows is None else self.code[rows]
         if self.scheme == "multilabel":
             every = np.arange(len(code))
-            return [(every, column) for column in 2.0 * code.T - 1.0]
+            return [Task(every, column) for column in 2.0 * code.T - 1.0]
         tasks = pair_tasks if self.scheme == "ovo" else rest_tasks
-        return list(tasks(code, len(self.classes)))
+        return [Task(*task) for task in tasks(code, len(self.classes))]
+
+    @property
+    def single(self):
+        """Whether there is one machine: two classes."""
+        return self.scheme == "ovo" and len(self.classes) == 2
+
+    @property
+    def key(self):
+        """One number per row, by which rows are spread over folds."""
+        if self.scheme != "multilabel":
+            return self.code
+        return np.unique(self.code, axis=0, return_inverse=True)[1].reshape(-1)
 
     def predict(self, decisions):
         """Labels from the values of all machines, one per column."""

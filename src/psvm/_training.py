@@ -82,3 +82,35 @@ class Training:
             return Training(matrix, self.weights[rows], None, self.columns)
         matrix = self.matrix.part(rows, rows)
         return Training(matrix, self.weights[rows], self.identity[rows], self.columns[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The target of a regression: one machine per output.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,) or (n, n_outputs)
+    """
+
+    y: np.ndarray
+
+    def tasks(self, rows=None):
+        """Rows and target of each machine; of some rows, numbered among these."""
+        y = self.y if rows is None else self.y[rows]
+        every = np.arange(len(y))
+        return [Task(every, column) for column in y.reshape(len(y), -1).T]
+
+    def predict(self, decisions):
+        """Numbers from the values of all machines, one per column."""
+        return decisions[:, 0] if self.y.ndim == 1 else decisions
+
+    @property
+    def single(self):
+        """Whether there is one machine."""
+        return self.y.ndim == 1
+
+    @property
+    def key(self):
+        """One number per row, by which rows are spread over folds."""
+        return self.y.reshape(len(self.y), -1)[:, 0]

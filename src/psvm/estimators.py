@@ -14,7 +14,7 @@ from ._docstrings import ATTRIBUTES, PARAMETERS
 from ._estimator import BasePSVM
 from ._multiclass import Labels
 from ._solve import check_weights
-from ._training import Task
+from ._training import Numbers
 from ._validation import check_choice
 
 
@@ -24,7 +24,8 @@ def _document(cls):
     return cls
 
 
-def _has_probability(model):
+def has_probability(model):
+    """Whether `predict_proba` is there; else an AttributeError says why not."""
     if not model.probability:
         raise AttributeError("predict_proba needs probability='sigmoid' or 'isotonic'.")
     return True
@@ -189,9 +190,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         """
         solver = self._check_parameters()
         checked, labels, weights = self._prepare_fit(X, y, sample_weight)
-        tasks = [Task(*task) for task in labels.tasks()]
-        single = labels.scheme != "multilabel" and len(tasks) == 1
-        self._fit(checked, tasks, weights, solver, single=single)
+        self._fit(checked, labels, weights, solver)
         self._labels = Labels(labels.classes, None, labels.scheme)
         self.classes_ = labels.classes
         if self.probability:
@@ -275,7 +274,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         decisions = self._decide(X)
         return self._labels.predict(decisions)
 
-    @available_if(_has_probability)
+    @available_if(has_probability)
     def predict_proba(self, X):
         """Probabilities of the classes, if `probability` is set.
 
@@ -346,16 +345,15 @@ class PSVR(RegressorMixin, BasePSVM):
         self : PSVR
         """
         solver = self._check_parameters()
-        X, y, weights = self._prepare_fit(X, y, sample_weight)
-        every = np.arange(X.shape[0])
-        tasks = [Task(every, column) for column in y.reshape(len(y), -1).T]
-        return self._fit(X, tasks, weights, solver, single=y.ndim == 1)
+        X, numbers, weights = self._prepare_fit(X, y, sample_weight)
+        return self._fit(X, numbers, weights, solver)
 
     def _prepare_fit(self, X, y, sample_weight):
-        """Validated X and y, and the weights of the rows."""
+        """Validated X, the numbers, and the weights of the rows."""
         X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2, multi_output=True)
         weights = check_weights(sample_weight, X.shape[0])
-        return X, y.astype(np.float64), np.ones(X.shape[0]) if weights is None else weights
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        return X, Numbers(y.astype(np.float64)), weights
 
     def predict(self, X):
         """Predicted numbers.

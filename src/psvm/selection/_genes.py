@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
+from .._parallel import run
 from .._validation import check_positive_integer
 from ._checks import check_epsilons, check_folds, check_n_features, is_integer, validate
-from ._parallel import run
 from ._protocol import (
     Scaled,
     Search,

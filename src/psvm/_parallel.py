@@ -1,18 +1,21 @@
-"""Independent tasks in several processes, with progress."""
+"""Independent tasks in several processes or threads, with progress."""
 
 from sklearn.utils.parallel import Parallel, delayed
 
 
-def run(function, tasks, options):
+def run(function, tasks, options, **backend):
     """Results of ``function(*task)`` in the order of the tasks.
 
     `options` has `n_jobs` and `verbose`.
     """
+    return list(results(function, tasks, options, **backend))
+
+
+def results(function, tasks, options, **backend):
+    """The same one after the other, as they come; `backend` is for joblib."""
     calls = (delayed(function)(*task) for task in tasks)
-    if not options.verbose:
-        return Parallel(n_jobs=options.n_jobs)(calls)
-    results = Parallel(n_jobs=options.n_jobs, return_as="generator")(calls)
-    return list(_progress(results, len(tasks), type(options).__name__))
+    found = Parallel(n_jobs=options.n_jobs, return_as="generator", **backend)(calls)
+    return _progress(found, len(tasks), type(options).__name__) if options.verbose else found
 
 
 def _progress(results, total, name):

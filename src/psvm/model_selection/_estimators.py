@@ -1,0 +1,285 @@
+"""`PSVCCV` and `PSVRCV`: the P-SVM with all parameters chosen by cross-validation."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..estimators import PSVC, PSVR, has_probability
+from ._base import SHARED, BaseCV
+from ._docstrings import document
+
+
+@document("PSVC", "0.01", "2 percent")
+class PSVCCV(ClassifierMixin, BaseCV):
+    """Potential Support Vector Machine for classification, its parameters by cross-validation.
+
+    For each gamma the kernel matrix is evaluated once. In each fold the solutions are followed
+    along decreasing epsilon, each from the one before, and all of them predict the held-out rows
+    by one product.
+
+    Parameters
+    ----------
+    {parameters}
+    class_weight, multi_class, decision_function_shape, probability
+        As for `PSVC`.
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    PSVC : The same with given parameters.
+    PSVRCV : The same for regression.
+    cross_val_error : The error of one model on held-out rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from psvm import PSVCCV
+    >>> X, y = make_moons(150, noise=0.2, random_state=0)
+    >>> model = PSVCCV().fit(X, y)
+    >>> sorted(model.best_params_), len(model.cv_results_["params"])
+    (['C', 'epsilon', 'gamma'], 100)
+    >>> bool(model.score(X, y) > 0.95 and model.n_support_ < 40)
+    True
+    """
+
+    _model = PSVC
+    _shared = (*SHARED, "class_weight", "multi_class", "decision_function_shape", "probability")
+    _slack = 0.02
+
+    def __init__(
+        self,
+        *,
+        epsilons=20,
+        min_ratio=0.01,
+        Cs=(np.inf,),
+        gammas=None,
+        cv=None,
+        scoring=None,
+        rule="auto",
+        strategy="grid",
+        path_tol=0.01,
+        n_jobs=None,
+        results_file=None,
+        verbose=False,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        theta=1.0,
+        rho=1.0,
+        zeta=1.0,
+        row_objects=None,
+        n_row_objects=100,
+        random_state=None,
+        class_weight=None,
+        multi_class="ovo",
+        decision_function_shape="ovr",
+        probability=False,
+        tol=1e-4,
+        max_iter=None,
+        cache_size=1000,
+        dtype=np.float64,
+    ):
+        self.epsilons = epsilons
+        self.min_ratio = min_ratio
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.strategy = strategy
+        self.path_tol = path_tol
+        self.n_jobs = n_jobs
+        self.results_file = results_file
+        self.verbose = verbose
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.theta = theta
+        self.rho = rho
+        self.zeta = zeta
+        self.row_objects = row_objects
+        self.n_row_objects = n_row_objects
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.probability = probability
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.dtype = dtype
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Choose the parameters and fit the model to all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
+        y : array-like of shape (n_samples,) or (n_samples, n_labels)
+            Labels, as for `PSVC`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in training and in the scores.
+
+        Returns
+        -------
+        self : PSVCCV
+        """
+        return self._fit(X, y, sample_weight)
+
+    def decision_function(self, X):
+        """Decision values of the chosen model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New objects, in the form of the training objects.
+
+        Returns
+        -------
+        ndarray
+            As from the decision_function of `best_estimator_`.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.decision_function(X)
+
+    @available_if(has_probability)
+    def predict_proba(self, X):
+        """Probabilities of the classes, if `probability` is set.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            New objects, in the form of the training objects.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict_proba(X)
+
+
+@document("PSVR", "0.001", "half a percent")
+class PSVRCV(RegressorMixin, BaseCV):
+    """Potential Support Vector Machine for regression, its parameters by cross-validation.
+
+    For each gamma the kernel matrix is evaluated once. In each fold the solutions are followed
+    along decreasing epsilon, each from the one before, and all of them predict the held-out rows
+    by one product.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    PSVR : The same with given parameters.
+    PSVCCV : The same for classification.
+    cross_val_error : The error of one model on held-out rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVRCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-3, 3, size=(150, 1))
+    >>> y = np.sinc(X[:, 0]) + 0.05 * rng.normal(size=150)
+    >>> model = PSVRCV().fit(X, y)
+    >>> bool(model.score(X, y) > 0.95 and -model.best_score_ < 0.1**2)
+    True
+    """
+
+    _model = PSVR
+    _slack = 0.005
+
+    def __init__(
+        self,
+        *,
+        epsilons=20,
+        min_ratio=0.001,
+        Cs=(np.inf,),
+        gammas=None,
+        cv=None,
+        scoring=None,
+        rule="auto",
+        strategy="grid",
+        path_tol=0.01,
+        n_jobs=None,
+        results_file=None,
+        verbose=False,
+        kernel="rbf",
+        degree=3,
+        coef0=0.0,
+        theta=1.0,
+        rho=1.0,
+        zeta=1.0,
+        row_objects=None,
+        n_row_objects=100,
+        random_state=None,
+        tol=1e-4,
+        max_iter=None,
+        cache_size=1000,
+        dtype=np.float64,
+    ):
+        self.epsilons = epsilons
+        self.min_ratio = min_ratio
+        self.Cs = Cs
+        self.gammas = gammas
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.strategy = strategy
+        self.path_tol = path_tol
+        self.n_jobs = n_jobs
+        self.results_file = results_file
+        self.verbose = verbose
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.theta = theta
+        self.rho = rho
+        self.zeta = zeta
+        self.row_objects = row_objects
+        self.n_row_objects = n_row_objects
+        self.random_state = random_state
+        self.tol = tol
+        self.max_iter = max_iter
+        self.cache_size = cache_size
+        self.dtype = dtype
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Choose the parameters and fit the model to all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, in training and in the scores.
+
+        Returns
+        -------
+        self : PSVRCV
+        """
+        return self._fit(X, y, sample_weight)

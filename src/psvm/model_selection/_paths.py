@@ -1,0 +1,107 @@
+"""The path along epsilon in one fold, and what it says about the held-out rows."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from ..problem import Problem
+from ..solvers import WorkingSet
+
+PATH_TOL = 0.01
+"""Tolerance on a path: errors of prediction need no more."""
+
+
+class Fold(NamedTuple):
+    """Which rows train and which are held out, as indices."""
+
+    train: np.ndarray
+    test: np.ndarray
+
+
+class FoldResult(NamedTuple):
+    """What the paths of one fold give; one row per C, one column per epsilon."""
+
+    scores: np.ndarray
+    n_support: np.ndarray
+    fit_time: np.ndarray
+    """Seconds of the path of each C."""
+
+
+class Grid(NamedTuple):
+    """The parameters of the paths that share a matrix."""
+
+    epsilons: np.ndarray
+    """Shares of epsilon_max, decreasing."""
+    Cs: np.ndarray
+
+
+def fold_result(training, target, fold, grid, score, tol):
+    """Follow all paths of a fold.
+
+    Parameters
+    ----------
+    training : Training
+        All rows.
+    target : Labels or Numbers
+        Of all rows.
+    fold : Fold
+    grid : Grid
+    score : callable
+        ``score(decisions, test)`` of an array of shape (n_epsilons, n_test, n_machines).
+    tol : float
+        Tolerance of the solutions.
+
+    Returns
+    -------
+    FoldResult
+    """
+    rows = training.part(fold.train)
+    machines = [_Paths(rows.part(t.rows), t.target, tol) for t in target.tasks(fold.train)]
+    shape = len(grid.Cs), len(grid.epsilons)
+    result = FoldResult(np.empty(shape), np.empty(shape), np.empty(len(grid.Cs)))
+    for i, C in enumerate(grid.Cs):
+        began = time.perf_counter()
+        paths = [machine.coefs(C, grid.epsilons) for machine in machines]
+        result.fit_time[i] = time.perf_counter() - began
+        decisions, result.n_support[i] = _held_out(training, fold.test, machines, paths)
+        result.scores[i] = score(decisions, fold.test)
+    return result
+
+
+class _Paths:
+    """The paths of one machine, which share columns and products."""
+
+    def __init__(self, training, y, tol):
+        self.columns = training.columns
+        self.problem = Problem.create(training.K, y, np.inf, 0.0)
+        self.solver = WorkingSet(tol=tol)
+        self.workspace = self.solver.workspace(training.K)
+
+    def coefs(self, C, epsilons):
+        """Coefficients of the raw columns and the constant, one row per epsilon."""
+        alpha, coefs, intercepts = None, [], []
+        for epsilon in epsilons * self.problem.epsilon_max:
+            stated = self.problem.with_parameters(C=C, epsilon=epsilon)
+            solution = self.solver.minimise(stated, start=alpha, workspace=self.workspace)
+            alpha = solution.alpha
+            coefs.append(solution.coef)
+            intercepts.append(solution.intercept)
+        return np.array(coefs), np.array(intercepts)
+
+
+def _held_out(training, test, machines, paths):
+    """Decisions of all machines at all epsilons, and how many objects support them."""
+    decisions, supporting = [], False
+    for machine, (coefs, intercepts) in zip(machines, paths, strict=True):
+        support = np.flatnonzero(coefs.any(axis=0))
+        K = training.matrix.part(test, machine.columns[support])
+        decisions.append(
+            K.matvec(coefs[:, support].T) + intercepts
+            if len(support)
+            else np.tile(intercepts, (len(test), 1))
+        )
+        used = np.zeros((len(coefs), training.matrix.shape[1]), dtype=bool)
+        used[:, machine.columns] = coefs != 0
+        supporting = supporting | used
+    return np.transpose(decisions, (2, 1, 0)), supporting.sum(axis=1)
