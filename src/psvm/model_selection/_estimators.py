@@ -10,7 +10,7 @@ from ._base import SHARED, BaseCV
 from ._docstrings import document
 
 
-@document("PSVC", "0.01", "2 percent")
+@document("PSVC", "0.01", "one percent")
 class PSVCCV(ClassifierMixin, BaseCV):
     """Potential Support Vector Machine for classification, its parameters by cross-validation.
 
@@ -48,7 +48,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
 
     _model = PSVC
     _shared = (*SHARED, "class_weight", "multi_class", "decision_function_shape", "probability")
-    _slack = 0.02
+    _slack = 0.01
 
     def __init__(
         self,

@@ -1,0 +1,420 @@
+"""PSVCCV, PSVRCV and cross_val_error: the same answers as loops of cold fits, and files of results."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+from sklearn.metrics import accuracy_score
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import (
+    GridSearchCV,
+    HalvingGridSearchCV,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+)
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import psvm
+from psvm import PSVC, PSVCCV, PSVR, PSVRCV, cross_val_error
+from psvm.model_selection import _base, _search
+
+FEW = {"epsilons": 6, "gammas": [0.5, 2.0]}
+EXACT = {"path_tol": 1e-8, "tol": 1e-8}
+FOLDS = StratifiedKFold(4, shuffle=True, random_state=1)
+
+
+@parametrize_with_checks([PSVCCV(epsilons=4, gammas=["scale"]), PSVRCV(epsilons=4, Cs=[10.0])])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def moons(n=90, seed=0):
+    return make_moons(n, noise=0.25, random_state=seed)
+
+
+def waves(n=80, outputs=None):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-2, 2, size=(n, 2))
+    Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 0] * X[:, 1]]) + 0.1 * rng.normal(size=(n, 2))
+    return X, Y[:, 0] if outputs is None else Y
+
+
+# ---------------------------------------------------------------- the same model as GridSearchCV
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_grid_search_chooses_the_same_model(classes):
+    X, y = moons() if classes == 2 else load_iris(return_X_y=True)
+    X = X[::2, :2] if classes == 3 else X
+    y = y[::2] if classes == 3 else y
+    ours = PSVCCV(scoring="accuracy", rule="best", cv=FOLDS, Cs=[1.0, np.inf], **FEW, **EXACT)
+    ours.fit(X, y)
+    grid = {"C": [1.0, np.inf], "epsilon": ours.epsilons_, "gamma": [0.5, 2.0]}
+    theirs = GridSearchCV(PSVC(epsilon_unit="max", tol=1e-8), grid, cv=FOLDS).fit(X, y)
+    assert ours.best_params_ == theirs.best_params_
+    assert ours.best_index_ == theirs.best_index_
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-12)
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    for name in ("mean_test_score", "std_test_score", "rank_test_score", "split3_test_score"):
+        expected = theirs.cv_results_[name]
+        np.testing.assert_allclose(ours.cv_results_[name], expected, atol=1e-12, err_msg=name)
+    np.testing.assert_allclose(
+        ours.best_estimator_.alpha_, theirs.best_estimator_.alpha_, atol=1e-12
+    )
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_grid_search_chooses_the_same_regression():
+    X, y = waves()
+    cv = KFold(4, shuffle=True, random_state=0)
+    ours = PSVRCV(rule="best", cv=cv, **FEW, **EXACT).fit(X, y)
+    grid = {"C": [np.inf], "epsilon": ours.epsilons_, "gamma": [0.5, 2.0]}
+    theirs = GridSearchCV(
+        PSVR(epsilon_unit="max", tol=1e-8), grid, cv=cv, scoring="neg_mean_squared_error"
+    ).fit(X, y)
+    # both are solved to 1e-8 of epsilon
+    expected = theirs.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], expected, rtol=1e-6)
+    assert ours.best_params_ == theirs.best_params_
+
+
+def test_halving_search_works_and_finds_a_good_model():
+    X, y = moons(200)
+    grid = {"epsilon": np.geomspace(1, 0.01, 6), "gamma": [0.5, 2.0, 8.0]}
+    search = HalvingGridSearchCV(
+        PSVC(epsilon_unit="max"), grid, factor=3, random_state=0, cv=FOLDS
+    ).fit(X, y)
+    ours = PSVCCV(scoring="accuracy", epsilons=grid["epsilon"], gammas=grid["gamma"], cv=FOLDS)
+    assert search.best_score_ > 0.85
+    assert ours.fit(X, y).best_score_ >= search.best_score_ - 0.05
+
+
+def test_cv_estimators_are_estimators_of_a_search():
+    X, y = moons()
+    search = GridSearchCV(PSVCCV(epsilons=4), {"kernel": ["rbf", "linear"]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"kernel": "rbf"}
+
+
+# ---------------------------------------------------------------- scores recomputed from outside
+
+
+def test_scores_are_the_squared_errors_of_cold_solves():
+    X, y = moons()
+    t = 2.0 * y - 1
+    model = PSVCCV(cv=FOLDS, gammas=[2.0], epsilons=[0.5, 0.1, 0.02], path_tol=1e-8).fit(X, y)
+    K = rbf_kernel(X, gamma=2.0)
+    for e, share in enumerate(model.epsilons_):
+        for f, (a, b) in enumerate(FOLDS.split(X, y)):
+            m = K[np.ix_(a, a)].mean(axis=0)
+            s = np.sqrt(np.square(K[np.ix_(a, a)] - m).sum(axis=0))
+            largest = np.abs(((K[np.ix_(a, a)] - m) / s).T @ t[a]).max()
+            cold = psvm.solve(K[np.ix_(a, a)], t[a], epsilon=share * largest, tol=1e-8)
+            error = np.mean((K[np.ix_(b, a)] @ cold.coef + cold.intercept - t[b]) ** 2)
+            score = model.cv_results_[f"split{f}_test_score"][e]
+            assert score == pytest.approx(-error, rel=1e-6)
+
+
+def test_epsilon_is_a_share_of_its_maximum():
+    X, y = moons()
+    model = PSVCCV(**FEW).fit(X, y)
+    refitted = PSVC(epsilon=model.epsilon_, gamma=model.gamma_).fit(X, y)
+    np.testing.assert_allclose(refitted.alpha_, model.alpha_, atol=1e-12)
+    share = PSVC(epsilon=model.best_params_["epsilon"], epsilon_unit="max", gamma=model.gamma_)
+    assert share.fit(X, y).epsilon_ == pytest.approx(model.epsilon_)
+
+
+def test_default_folds_do_not_depend_on_order_or_repetition(rng):
+    X, y = moons()
+    order = rng.permutation(len(y))
+    model, shuffled = PSVCCV(**FEW).fit(X, y), PSVCCV(**FEW).fit(X[order], y[order])
+    twice = PSVCCV(**FEW).fit(np.vstack([X, X]), np.r_[y, y])
+    weighted = PSVCCV(**FEW).fit(X, y, np.full(len(y), 2.0))
+    for other in (shuffled, twice, weighted):
+        assert other.best_params_ == model.best_params_
+        assert other.best_score_ == pytest.approx(model.best_score_, rel=0.02)  # path_tol
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "f1", "accuracy"])
+def test_scorers_of_scikit_learn(scoring):
+    X, y = moons()
+    parameters = {"gamma": 2.0, "epsilon": 0.1, "epsilon_unit": "max", "tol": 1e-8}
+    model = PSVCCV(scoring=scoring, epsilons=[0.1], gammas=[2.0], cv=FOLDS, **EXACT).fit(X, y)
+    theirs = GridSearchCV(PSVC(**parameters), {"gamma": [2.0]}, scoring=scoring, cv=FOLDS)
+    assert model.best_score_ == pytest.approx(theirs.fit(X, y).best_score_, abs=1e-12)
+
+
+# ---------------------------------------------------------------- rules and strategies
+
+
+def table(means, splits, support, epsilons):
+    return {
+        "mean_test_score": np.array(means),
+        "param_epsilon": np.array(epsilons),
+        "mean_n_support": np.array(support),
+        **{f"split{i}_test_score": np.array(s) for i, s in enumerate(np.transpose(splits))},
+    }
+
+
+def test_rules():
+    splits = np.array([[0.80, 0.84], [0.88, 0.92], [0.87, 0.91], [0.5, 0.5]])
+    found = table(splits.mean(axis=1), splits, [3, 9, 7, 1], [0.5, 0.1, 0.2, 0.9])
+    assert _search.choose(found, "best", 0.02) == 1
+    assert _search.choose(found, "auto", 0.0) == 1
+    assert _search.choose(found, "auto", 0.02) == 2  # 0.89 is within 2 % of 0.9
+    # standard error of the best: sd 0.0283 / sqrt(2) = 0.02
+    assert _search.choose(found, "one_standard_error", 0.02) == 2
+    found["mean_test_score"][:] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        _search.choose(found, "best", 0.0)
+
+
+def test_one_standard_error_needs_no_more_support():
+    X, y = moons(150)
+    best = PSVCCV(rule="best", cv=FOLDS).fit(X, y)
+    sparse = PSVCCV(rule="one_standard_error", cv=FOLDS).fit(X, y)
+    scores = best.cv_results_
+    folds = [scores[f"split{i}_test_score"][best.best_index_] for i in range(4)]
+    assert sparse.best_score_ >= best.best_score_ - np.std(folds, ddof=1) / 2
+    assert scores["mean_n_support"][sparse.best_index_] <= scores["mean_n_support"].min() + 5
+    assert sparse.n_support_ < best.n_support_
+
+
+def test_coarse_to_fine_is_the_search_of_the_papers():
+    X, y = moons(60)
+    model = PSVCCV(
+        strategy="coarse_to_fine", Cs=[0.1, 100.0], gammas=[0.1, 10.0], epsilons=[0.1], cv=3
+    ).fit(X, y)
+    rounds = model.cv_results_["iter"]
+    assert np.bincount(rounds).tolist() == [4 * 4, 7 * 7]
+    first, second = rounds == 0, rounds == 1
+    coarse = model.cv_results_["mean_test_score"][first]
+    best = model.cv_results_["params"][int(np.argmax(coarse))]
+    C = np.unique(model.cv_results_["param_C"].data[second])
+    # up to the neighbours on the coarse grid, the best in the middle
+    np.testing.assert_allclose(C[[0, 3, 6]], best["C"] * 10.0 ** np.array([-1, 0, 1]), rtol=1e-9)
+    with pytest.raises(ValueError, match="finite Cs"):
+        PSVCCV(strategy="coarse_to_fine", Cs=[1.0, np.inf]).fit(X, y)
+
+
+def test_kernels_without_gamma_and_measured_matrices(rng):
+    K = rng.normal(size=(60, 100))
+    y = np.where(K[:, 7] - K[:, 42] > 0, "sick", "well")
+    model = PSVCCV(kernel="dyadic", epsilons=8, min_ratio=0.1).fit(K, y)
+    assert {7, 42} <= set(model.support_) and model.gamma_ == "scale"
+    with pytest.raises(ValueError, match="has no gamma"):
+        PSVCCV(kernel="dyadic", gammas=[1.0]).fit(K, y)
+    X, t = moons()
+    vectors = PSVCCV(epsilons=5, gammas=[2.0], cv=FOLDS, **EXACT).fit(X, t)
+    matrix = PSVCCV(kernel="precomputed", epsilons=5, cv=FOLDS, **EXACT)
+    matrix.fit(rbf_kernel(X, gamma=2.0), t)
+    scores = "mean_test_score"
+    np.testing.assert_allclose(matrix.cv_results_[scores], vectors.cv_results_[scores], rtol=1e-6)
+
+
+def test_several_outputs_labels_and_classes():
+    X, Y = waves(outputs=2)
+    numbers = PSVRCV(**FEW).fit(X, Y)
+    assert numbers.predict(X).shape == Y.shape and numbers.score(X, Y) > 0.8
+    labels = PSVCCV(**FEW).fit(X, (Y > 0).astype(int))
+    assert labels.predict(X).shape == Y.shape
+    X, y = load_iris(return_X_y=True)
+    three = PSVCCV(epsilons=6, scoring="accuracy").fit(X, y)
+    assert three.best_score_ > 0.94 and three.epsilon_.shape == (3,)
+
+
+def test_threads_change_nothing():
+    X, y = moons()
+    one, two = PSVCCV(**FEW).fit(X, y), PSVCCV(n_jobs=2, **FEW).fit(X, y)
+    for name in ("mean_test_score", "mean_n_support"):
+        np.testing.assert_array_equal(one.cv_results_[name], two.cv_results_[name])
+
+
+def test_path_is_drawn():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X, y = moons(60)
+    model = PSVCCV(**FEW).fit(X, y)
+    ax = model.plot_path()
+    assert len(ax.get_legend().get_texts()) == 2
+    assert ax.lines[-1].get_xdata()[0] == model.best_params_["epsilon"]
+    matplotlib.pyplot.close("all")
+
+
+def test_probabilities_of_the_chosen_model():
+    X, y = moons()
+    model = PSVCCV(probability="sigmoid", **FEW).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X).argmax(axis=1), model.predict(X))
+    with pytest.raises(AttributeError):
+        PSVCCV().predict_proba  # noqa: B018
+
+
+# ---------------------------------------------------------------- files of results
+
+
+def stop_after(monkeypatch, count):
+    """Ctrl-C in the middle of a search."""
+    plain, calls = _base.fold_result, []
+
+    def counted(*task):
+        calls.append(task)
+        if len(calls) > count:
+            raise KeyboardInterrupt
+        return plain(*task)
+
+    monkeypatch.setattr(_base, "fold_result", counted)
+    return calls
+
+
+@pytest.mark.parametrize("cut", [0, 7], ids=["whole lines", "a last line that is cut off"])
+def test_interrupted_search_goes_on_to_the_same_answer(tmp_path, monkeypatch, cut):
+    X, y = moons()
+    whole = PSVCCV(**FEW).fit(X, y)
+    path = tmp_path / "search.jsonl"
+    with monkeypatch.context() as patch:
+        stop_after(patch, 7)
+        with pytest.raises(KeyboardInterrupt):
+            PSVCCV(results_file=path, **FEW).fit(X, y)
+    assert len(path.read_text().splitlines()) == 1 + 7
+    if cut:
+        path.write_text(path.read_text()[:-cut])
+    calls = stop_after(monkeypatch, 10)
+    resumed = PSVCCV(results_file=path, **FEW).fit(X, y)
+    assert len(calls) == (3 if cut == 0 else 4)
+    for name in ("mean_test_score", "mean_n_support"):
+        np.testing.assert_array_equal(resumed.cv_results_[name], whole.cv_results_[name])
+    assert resumed.best_params_ == whole.best_params_
+    np.testing.assert_array_equal(resumed.alpha_, whole.alpha_)
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 1 + 10
+
+
+def test_file_of_another_search_is_refused(tmp_path):
+    X, y = moons()
+    path = tmp_path / "search.jsonl"
+    PSVCCV(results_file=path, **FEW).fit(X, y)
+    kept = path.read_text()
+    others = [
+        (PSVCCV(results_file=path, **FEW), X + 1, y),
+        (PSVCCV(results_file=path, **FEW), X, 1 - y),
+        (PSVCCV(results_file=path, epsilons=7), X, y),
+        (PSVCCV(results_file=path, cv=3, **FEW), X, y),
+    ]
+    for model, X_other, y_other in others:
+        with pytest.raises(ValueError, match="another search"):
+            model.fit(X_other, y_other)
+    assert path.read_text() == kept
+    PSVCCV(results_file=path, rule="one_standard_error", **FEW).fit(X, y)  # another choice only
+    path.write_text("not ours\n")
+    with pytest.raises(ValueError, match="not a file of results"):
+        PSVCCV(results_file=path, **FEW).fit(X, y)
+
+
+def test_progress_is_shown(capsys):
+    X, y = moons(40)
+    PSVCCV(verbose=True, **FEW).fit(X, y)
+    assert "PSVCCV" in "".join(capsys.readouterr())
+
+
+# ---------------------------------------------------------------- one model
+
+
+@pytest.mark.parametrize("unit", ["absolute", "max"])
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", "linear"])
+def test_leave_one_out_equals_cold_fits(kernel, unit):
+    X, y = moons(50)
+    model = PSVC(epsilon=0.2, epsilon_unit=unit, C=5.0, kernel=kernel, gamma=2.0, tol=1e-9)
+    X = rbf_kernel(X, gamma=2.0) if kernel == "precomputed" else X
+    found = cross_val_error(model, X, y)
+    cold = cross_val_predict(model, X, y, cv=LeaveOneOut(), method="decision_function")
+    # both within 1e-9 of epsilon from their optimum
+    np.testing.assert_allclose(found.decisions[:, 0], cold, atol=1e-6)
+    assert found.error == pytest.approx(np.mean((cold > 0) != (y == 1)))
+    assert not hasattr(model, "alpha_")
+
+
+def test_several_classes_labels_and_outputs_are_left_out():
+    cv = KFold(5, shuffle=True, random_state=0)
+    X, y = load_iris(return_X_y=True)
+    X_two, Y = waves(60, outputs=2)
+    for model, A, b in (
+        (PSVC(epsilon=0.3, gamma=0.5, tol=1e-9), X[::3], y[::3]),
+        (PSVC(epsilon=0.3, gamma=0.5, multi_class="ovr", tol=1e-9), X[::3], y[::3]),
+        (PSVC(epsilon=0.3, gamma=0.5, tol=1e-9), X_two, (Y > 0).astype(int)),
+        (PSVR(epsilon=0.3, gamma=0.5, tol=1e-9), X_two, Y),
+    ):
+        found = cross_val_error(model, A, b, cv=cv)
+        cold = cross_val_predict(model, A, b, cv=cv)
+        np.testing.assert_allclose(found.predictions, cold, atol=1e-6)
+    assert found.error == pytest.approx(np.mean((cold - Y) ** 2), rel=1e-6)
+    sizes = [len(test) for _, test in cv.split(X_two)]
+    assert found.fold_errors @ sizes / 60 == pytest.approx(found.error)
+
+
+def test_twins_do_not_vouch_for_each_other():
+    """With its twin held out a row describes again, as it does in a cold fit."""
+    X, y = moons(30)
+    X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+    model = PSVC(epsilon=0.2, gamma=2.0, tol=1e-9)
+    cold = cross_val_predict(model, X, y, cv=LeaveOneOut(), method="decision_function")
+    np.testing.assert_allclose(cross_val_error(model, X, y).decisions[:, 0], cold, atol=1e-6)
+
+
+def test_weights_of_rows_in_the_error():
+    X, y = moons(40)
+    weights = np.where(np.arange(40) < 10, 0.0, 1.0)
+    model = PSVC(epsilon=0.2, gamma=2.0, tol=1e-9)
+    some = cross_val_error(model, X, y, sample_weight=weights)
+    rest = cross_val_error(model, X[10:], y[10:])
+    assert some.error == pytest.approx(rest.error)
+    np.testing.assert_allclose(some.decisions[10:], rest.decisions, atol=1e-6)
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"epsilons": 0}, "epsilons"),
+        ({"epsilons": [2.0, 0.1]}, "between 0 and 1"),
+        ({"min_ratio": 1.5}, "min_ratio"),
+        ({"Cs": 3.0}, "Cs must be a list"),
+        ({"Cs": [0.0]}, "Cs must be"),
+        ({"gammas": [-1.0]}, "gammas"),
+        ({"gammas": "scale"}, "gammas must be a list"),
+        ({"rule": "worst"}, "rule"),
+        ({"strategy": "random"}, "strategy"),
+        ({"path_tol": 0.0}, "path_tol"),
+        ({"cv": [([0, 1, 2], [3])]}, "two folds"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    X, y = moons(30)
+    with pytest.raises(ValueError, match=message):
+        PSVCCV(**parameters).fit(X, y)
+
+
+def test_bad_folds_and_models():
+    X, y = moons(30)
+    with pytest.raises(ValueError, match="number as epsilon"):
+        cross_val_error(PSVC(), X, y)
+    with pytest.raises(ValueError, match="exactly once"):
+        cross_val_error(PSVC(epsilon=0.1), X, y, cv=ShuffleSplit(3, random_state=0))
+    with pytest.raises(ValueError, match="no training rows"):
+        PSVCCV(cv=KFold(2)).fit(X, np.repeat([0, 1], 15))
+    with pytest.raises(NotFittedError):
+        PSVCCV().predict(X)
+
+
+def test_clone_and_refit_are_the_same():
+    X, y = moons(60)
+    model = PSVCCV(**FEW).fit(X, y)
+    again = clone(model).fit(X, y)
+    assert again.best_params_ == model.best_params_
+    assert accuracy_score(again.predict(X), model.predict(X)) == 1.0
