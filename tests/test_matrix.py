@@ -818,3 +818,43 @@ def test_squares_beyond_double_precision(storage, largest):
     K[3, 2] = largest
     with pytest.raises(ValueError, match="squares exceed double precision"):
         Standardized(as_matrix(STORAGES[storage](K)))
+
+
+# ---------------------------------------------------------------- parts
+
+
+@pytest.mark.parametrize("storage", ["C", "F", "float32", "csr", "csc", "kernel", "lazy", "other"])
+def test_part_of_a_matrix(storage, rng):
+    K = numbers().astype(np.float32).astype(float)
+    kernel = {"kernel": 100, "lazy": 0}.get(storage)
+    if kernel is not None:
+        matrix = KernelMatrix(Linear(), K, np.eye(P), kernel)
+    elif storage == "other":
+        matrix = Halves(K)
+    else:
+        make = {"C": np.ascontiguousarray, "F": np.asfortranarray, "float32": np.float32}
+        stored = {"csr": sp.csr_array, "csc": sp.csc_array}
+        matrix = as_matrix((make | stored)[storage](K))
+    rows, columns = rng.permutation(L)[:20], rng.permutation(P)[:9]
+    part, expected = matrix.part(rows, columns), K[np.ix_(rows, columns)]
+    a, v = rng.normal(size=(9, 2)), rng.normal(size=20)
+    assert part.shape == (20, 9)
+    assert_allclose(part.columns(slice(None)), expected, atol=1e-14)
+    assert_allclose(part.matvec(a), expected @ a, atol=1e-12)
+    assert_allclose(part.rmatvec(v), expected.T @ v, atol=1e-12)
+
+
+class Halves(DataMatrix):
+    """A storage that knows nothing but what is required."""
+
+    def __init__(self, K):
+        self.K, self.shape = K / 2, K.shape
+
+    def matvec(self, a):
+        return 2 * (self.K @ a)
+
+    def rmatvec(self, v):
+        return 2 * (self.K.T @ v)
+
+    def columns(self, index):
+        return 2 * self.K[:, index]

@@ -1,4 +1,4 @@
-"""PSVCCV, PSVRCV and cross_val_error: the same answers as loops of cold fits, and files of results."""
+"""PSVCCV, PSVRCV and cross_val_error: as good as loops of cold fits; files of results."""
 
 import json
 

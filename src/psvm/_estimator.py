@@ -129,6 +129,7 @@ class BasePSVM(KernelMixin, BaseEstimator):
         for task, start in zip(tasks, starts, strict=True):
             part = training.part(task.rows)
             own = None if digests is None else [digests[i] for i in task.rows]
+            start = None if start is None else start[part.columns]
             machines.append(self._train(part, task.target, own, clock.limit(solver), start))
         self._keep(machines, description, target.single)
         if self.verbose:

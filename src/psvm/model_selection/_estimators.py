@@ -169,7 +169,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         return self.best_estimator_.predict_proba(X)
 
 
-@document("PSVR", "0.001", "half a percent")
+@document("PSVR", "0.0001", "half a percent")
 class PSVRCV(RegressorMixin, BaseCV):
     """Potential Support Vector Machine for regression, its parameters by cross-validation.
 
@@ -210,7 +210,7 @@ class PSVRCV(RegressorMixin, BaseCV):
         self,
         *,
         epsilons=20,
-        min_ratio=0.001,
+        min_ratio=0.0001,
         Cs=(np.inf,),
         gammas=None,
         cv=None,

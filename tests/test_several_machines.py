@@ -1,0 +1,259 @@
+"""PSVC with several classes or labels, PSVR with several outputs, probabilities."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_digits, load_iris, make_moons, make_multilabel_classification
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from psvm import PSVC, PSVR
+from psvm._multiclass import class_pairs
+from psvm._training import Training
+from psvm.matrix import as_matrix
+
+FIXED = {"epsilon": 0.3, "gamma": 0.5, "tol": 1e-9}
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [PSVC(multi_class="ovr"), PSVC(decision_function_shape="ovo"), PSVC(probability="sigmoid")]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return X, np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+# ---------------------------------------------------------------- classes
+
+
+def test_pairs_are_the_machines_of_their_own_rows():
+    X, y = iris()
+    model = PSVC(**FIXED).fit(X, y)
+    pairs = class_pairs(3)
+    assert model.alpha_.shape == model.column_norms_.shape == (3, 150)
+    assert model.intercept_.shape == model.epsilon_.shape == (3,)
+    assert len(model.solutions_) == 3 and not hasattr(model, "solution_")
+    decisions = PSVC(decision_function_shape="ovo", **FIXED).fit(X, y).decision_function(X)
+    for k, (i, j) in enumerate(pairs):
+        rows = np.isin(y, model.classes_[[i, j]])
+        alone = PSVC(**FIXED).fit(X[rows], y[rows])
+        np.testing.assert_allclose(model.alpha_[k, rows], alone.alpha_, atol=1e-6)
+        assert not model.alpha_[k, ~rows].any()
+        # positive for the first class of a pair, as in SVC
+        np.testing.assert_allclose(-decisions[:, k], alone.decision_function(X), atol=1e-6)
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(model.alpha_.any(axis=0)))
+    assert model.n_support_ == len(model.support_) == len(model.support_objects_)
+
+
+def test_one_vs_one_agrees_with_scikit_learn():
+    X, y = iris()
+    model = PSVC(**FIXED).fit(X, y)
+    wrapped = OneVsOneClassifier(PSVC(**FIXED)).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), wrapped.predict(X))
+    np.testing.assert_allclose(model.decision_function(X), wrapped.decision_function(X), atol=1e-6)
+
+
+def test_one_vs_rest_agrees_with_scikit_learn():
+    X, y = iris()
+    model = PSVC(multi_class="ovr", **FIXED).fit(X, y)
+    wrapped = OneVsRestClassifier(PSVC(**FIXED)).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), wrapped.predict(X))
+    np.testing.assert_allclose(model.decision_function(X), wrapped.decision_function(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", "dyadic", "callable"])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_all_kinds_of_matrices(kernel, scheme):
+    X, y = iris()
+    K = rbf_kernel(X, gamma=0.5)
+    parameters = {**FIXED, "multi_class": scheme}
+    vectors = PSVC(**parameters).fit(X, y)
+    if kernel == "callable":
+        other = PSVC(**{**parameters, "kernel": lambda A, B: rbf_kernel(A, B, gamma=0.5)})
+        found = other.fit(X, y).decision_function(X)
+    elif kernel == "precomputed":
+        distinct = np.sort(np.unique(X, axis=0, return_index=True)[1])
+        vectors.fit(X[distinct], y[distinct])
+        K = K[np.ix_(distinct, distinct)]
+        found = PSVC(**{**parameters, "kernel": kernel}).fit(K, y[distinct]).decision_function(K)
+        X = X[distinct]
+    else:
+        parameters |= {"kernel": "dyadic"}
+        wrapper = OneVsOneClassifier if scheme == "ovo" else OneVsRestClassifier
+        binary = PSVC(**{**parameters, "multi_class": "ovo"})
+        expected = wrapper(binary).fit(X, y).decision_function(X)
+        for storage in (np.asarray, sp.csr_array):
+            found = PSVC(**parameters).fit(storage(X), y).decision_function(storage(X))
+            np.testing.assert_allclose(found, expected, atol=1e-6)
+        return
+    np.testing.assert_allclose(found, vectors.decision_function(X), atol=1e-6)
+
+
+def test_a_kernel_beyond_the_cache_gives_the_same_machines():
+    X, y = iris()
+    model = PSVC(**FIXED).fit(X, y)
+    lazy = PSVC(cache_size=0, **FIXED).fit(X, y)
+    np.testing.assert_allclose(lazy.alpha_, model.alpha_, atol=1e-9)
+
+
+def test_twins_of_other_classes_describe_in_their_own_pair():
+    """A vector of class 0 and one of class 2 are equal: the pair (1, 2) needs the second."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2)) + 2 * np.repeat(np.eye(3, 2), 20, axis=0)
+    y = np.repeat([0, 1, 2], 20)
+    X[40:50] = X[:10]
+    model = PSVC(**FIXED).fit(X, y)
+    pair = y > 0
+    alone = PSVC(**FIXED).fit(X[pair], y[pair])
+    assert alone.alpha_[20:30].any()
+    np.testing.assert_allclose(model.alpha_[2, pair], alone.alpha_, atol=1e-6)
+
+
+def test_weights_and_class_weights_of_several_classes():
+    X, y = iris()
+    weights = np.random.default_rng(0).integers(0, 3, 150)
+    repeated = PSVC(**FIXED).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    weighted = PSVC(**FIXED).fit(X, y, weights)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), atol=1e-6
+    )
+    by_class = PSVC(class_weight={"setosa": 3}, **FIXED).fit(X, y)
+    by_row = PSVC(**FIXED).fit(X, y, np.where(y == "setosa", 3.0, 1.0))
+    np.testing.assert_allclose(by_class.alpha_, by_row.alpha_, atol=1e-9)
+    with pytest.raises(ValueError, match="Only 2 of 3 classes"):
+        PSVC(**FIXED).fit(X, y, y != "setosa")
+
+
+def test_digits_as_accurate_as_svc():
+    X, y = load_digits(return_X_y=True)
+    a, b = slice(0, 500), slice(500, 900)
+    model = PSVC(epsilon=0.03, epsilon_unit="max").fit(X[a], y[a])
+    assert model.score(X[b], y[b]) >= SVC().fit(X[a], y[a]).score(X[b], y[b]) - 0.02
+    assert len(model.solutions_) == 45
+
+
+def test_warm_start_of_several_machines():
+    X, y = iris()
+    model = PSVC(warm_start=True, **FIXED).fit(X, y)
+    assert model.fit(X, y).n_iter_ == 0
+    with pytest.raises(ValueError, match="3 machines"):
+        model.fit(X[:100], y[:100])
+
+
+def test_schemes_that_do_not_fit_together():
+    X, y = iris()
+    with pytest.raises(ValueError, match="needs multi_class='ovo'"):
+        PSVC(multi_class="ovr", decision_function_shape="ovo").fit(X, y)
+
+
+# ---------------------------------------------------------------- labels and outputs
+
+
+def test_labels_are_machines_of_their_own():
+    X, Y = make_multilabel_classification(100, 4, n_classes=3, random_state=0)
+    Y[:, 2] = 1  # a label that all rows have
+    model = PSVC(epsilon=0.5, tol=1e-9).fit(X, Y)
+    sparse = PSVC(epsilon=0.5, tol=1e-9).fit(X, sp.csr_array(Y))
+    decisions = model.decision_function(X)
+    for k in range(2):
+        alone = PSVC(epsilon=0.5, tol=1e-9).fit(X, Y[:, k])
+        np.testing.assert_allclose(decisions[:, k], alone.decision_function(X), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(X), (decisions > 0).astype(int))
+    np.testing.assert_array_equal(model.predict(X)[:, 2], 1)
+    np.testing.assert_array_equal(sparse.predict(X), model.predict(X))
+    np.testing.assert_array_equal(model.classes_, [0, 1, 2])
+    for parameters in ({"class_weight": "balanced"}, {"probability": "sigmoid"}):
+        with pytest.raises(ValueError, match="multi-label"):
+            PSVC(**parameters).fit(X, Y)
+
+
+def test_outputs_are_machines_of_their_own():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] ** 2])
+    model = PSVR(epsilon=0.1, tol=1e-9).fit(X, Y)
+    assert model.alpha_.shape == (2, 60)
+    for k in range(2):
+        alone = PSVR(epsilon=0.1, tol=1e-9).fit(X, Y[:, k])
+        np.testing.assert_allclose(model.alpha_[k], alone.alpha_, atol=1e-6)
+        np.testing.assert_allclose(model.predict(X)[:, k], alone.predict(X), atol=1e-6)
+    assert PSVR(epsilon=0.1).fit(X, Y[:, :1]).predict(X).shape == (60, 1)
+
+
+def test_epsilon_as_a_share_of_its_maximum():
+    X, y = iris()
+    assert PSVC(epsilon=1.0, epsilon_unit="max").fit(X, y).n_support_ == 0
+    assert PSVC(epsilon=0.99, epsilon_unit="max").fit(X, y).n_support_ > 0
+    t = np.where(y == "setosa", 1.0, -1.0)
+    model = PSVR(epsilon=0.2, epsilon_unit="max", gamma=0.5).fit(X, t)
+    K = rbf_kernel(X, gamma=0.5)
+    K -= K.mean(axis=0)
+    K /= np.linalg.norm(K, axis=0)
+    assert model.epsilon_ == pytest.approx(0.2 * np.abs(K.T @ t).max())
+
+
+# ---------------------------------------------------------------- probabilities
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_agree_with_predictions(method, classes):
+    X, y = make_moons(150, noise=0.3, random_state=0) if classes == 2 else iris()
+    model = PSVC(epsilon=0.3, probability=method).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
+    assert np.mean(p[np.arange(len(y)), np.searchsorted(model.classes_, y)]) > 0.7
+    # what scikit-learn's wrapper gives with the same folds
+    wrapped = CalibratedClassifierCV(PSVC(epsilon=0.3), method=method, cv=5, ensemble=False)
+    np.testing.assert_allclose(p, wrapped.fit(X, y).predict_proba(X), atol=1e-9)
+
+
+def test_probabilities_grow_with_the_decision_value():
+    X, y = make_moons(150, noise=0.3, random_state=0)
+    model = PSVC(epsilon=0.3, probability="sigmoid").fit(X, y)
+    order = np.argsort(model.decision_function(X))
+    assert (np.diff(model.predict_proba(X)[order, 1]) >= 0).all()
+
+
+def test_no_probabilities_without_calibration():
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    model = PSVC(epsilon=0.3).fit(X, y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(ValueError, match="probability must be one of"):
+        clone(model).set_params(probability=True).fit(X, y)
+
+
+def test_calibrated_classifier_of_scikit_learn():
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    for kernel in ("rbf", "precomputed"):
+        A = X if kernel == "rbf" else rbf_kernel(X, gamma=2.0)
+        wrapped = CalibratedClassifierCV(PSVC(epsilon=0.3, kernel=kernel, gamma=2.0), cv=3)
+        if kernel == "precomputed":
+            wrapped.set_params(ensemble=False)
+        assert wrapped.fit(A, y).score(A, y) > 0.85
+
+
+# ---------------------------------------------------------------- parts
+
+
+def test_part_of_the_training_objects(rng):
+    K = rng.normal(size=(8, 8))
+    identity = np.array([0, 1, 2, 0, 3, 4, 1, 5])
+    training = Training(as_matrix(K), np.array([0.0, 1, 1, 1, 1, 1, 1, 1]), identity, np.arange(8))
+    np.testing.assert_array_equal(np.flatnonzero(training.usable), [1, 2, 3, 4, 5, 7])
+    rows = np.array([0, 3, 6, 7])
+    part = training.part(rows)
+    np.testing.assert_array_equal(part.columns, rows)
+    np.testing.assert_array_equal(np.flatnonzero(part.usable), [1, 2, 3])
+    np.testing.assert_array_equal(part.matrix.columns(slice(None)), K[np.ix_(rows, rows)])
+    assert training.part(np.arange(8)) is training
