@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow lint bench bench-all bench-abstain bench-solvers bench-svm bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston clean
+.PHONY: demo test test-slow lint bench bench-all bench-abstain bench-cv bench-solvers bench-svm bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -27,7 +27,7 @@ lint: $(VENV)/.tools
 # About twenty minutes: the solver beside its peers. The rest of the tables: bench-all.
 bench: bench-solvers bench-svm
 
-bench-all: bench bench-abstain bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston
+bench-all: bench bench-abstain bench-cv bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston
 
 
 bench-solvers: $(VENV)/.installed $(VENV)/.adelie
@@ -47,6 +47,9 @@ bench-sphered: $(VENV)/.installed
 
 bench-csv: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_csv.py
+
+bench-cv: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench_cv.py
 
 bench-defaults: $(VENV)/.installed
 	$(BIN)/python benchmarks/bench_defaults.py
