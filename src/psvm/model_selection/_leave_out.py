@@ -1,6 +1,7 @@
 """The error of one model on rows that it has not seen, without fitting it anew for each fold."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
@@ -8,10 +9,17 @@ from sklearn.model_selection import LeaveOneOut, check_cv
 
 from .._threads import threads
 from .._training import Training
-from ..matrix import Standardized
+from ..matrix import DenseMatrix, Standardized, block_slices
 from ..problem import Problem
 from ..solvers import WorkingSet
 from ._paths import Fold
+
+NEAR = 0.7
+"""Columns whose ``|F|`` is that near to epsilon may join when rows leave."""
+ROUNDING = 1e-9
+"""Errors of updated statistics, as a share of ``||K̃'y||_inf``."""
+SMALL = 1e-8
+"""A column that loses all but this share of its squared norm has no variance left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,48 +117,137 @@ class _Run:
     """The machines of all rows, and those of the folds that start from them."""
 
     def __init__(self, model, training, target, solver):
-        self.model, self.training, self.target, self.solver = model, training, target, solver
-        self.machines = []
-        for task in target.tasks():
-            part = training.part(task.rows)
-            place = np.full(len(training.weights), -1)
-            place[task.rows] = np.arange(len(task.rows))
-            self.machines.append((part, task.target, place, self.solve(part.K, task.target).alpha))
-
-    def solve(self, K, y, start=None):
-        problem = Problem.create(K, y, self.model.C, self.model.epsilon)
-        if self.model.epsilon_unit == "max":
-            problem = problem.with_parameters(epsilon=self.model.epsilon * problem.epsilon_max)
-        return self.solver.minimise(problem, start=start)
+        self.training = training
+        self.machines = [
+            _Machine(model, training.part(task.rows), task, solver) for task in target.tasks()
+        ]
 
     def held_out(self, folds):
         """Decisions for all rows, one column per machine, and support objects of the folds."""
-        decisions = np.empty((len(self.training.weights), len(self.machines)))
-        n_support = np.empty(len(folds), dtype=np.intp)
-        for f, fold in enumerate(folds):
-            support = np.zeros(self.training.matrix.shape[1], dtype=bool)
-            for k, machine in enumerate(self.machines):
-                decisions[fold.test, k], used = self.fold_decisions(fold, *machine)
-                support[used] = True
-            n_support[f] = support.sum()
-        return decisions, n_support
+        L, P = self.training.matrix.shape
+        decisions, support = np.empty((L, len(self.machines))), np.zeros((len(folds), P), bool)
+        for k, machine in enumerate(self.machines):
+            for f, predictor in enumerate(machine.predictors([fold.test for fold in folds], L)):
+                test, used = folds[f].test, np.flatnonzero(predictor.coef)
+                columns = machine.columns[used]
+                values = self.training.matrix.part(test, columns).matvec(predictor.coef[used])
+                decisions[test, k] = values + predictor.intercept
+                support[f, columns] = True
+        return decisions, support.sum(axis=1)
 
-    def fold_decisions(self, fold, part, y, place, alpha):
-        """Values of one machine for the held-out rows, and its support objects."""
-        out = place[fold.test]
-        out = out[out >= 0]
-        if len(out):
-            weights = part.weights.copy()
-            weights[out] = 0.0
-            less = Training(part.matrix, weights, part.identity, part.columns)
-            K = Standardized(part.matrix, weights, less.usable)
-            solution = self.solve(K, y, start=np.where(less.usable, alpha, 0.0))
-        else:  # none of its rows is held out
-            solution = self.solve(part.K, y, start=alpha)
-        support = solution.support
-        columns = part.columns[support]
-        values = self.training.matrix.part(fold.test, columns).matvec(solution.coef[support])
-        return values + solution.intercept, columns
+
+class _Predictor(NamedTuple):
+    """``K @ coef + intercept``."""
+
+    coef: np.ndarray
+    intercept: float
+
+
+class _Machine:
+    """One machine: its solution for all rows, and those without some of them.
+
+    Without a few rows the solution lives on columns that were in the support or near it. These
+    few are solved for alone, and one product of K with the residuals of many folds shows where
+    another column would have to join; such a fold is solved with all columns.
+    """
+
+    def __init__(self, model, training, task, solver):
+        self.model, self.training, self.solver = model, training, solver
+        self.columns, self.rows, self.y = training.columns, task.rows, task.target
+        self.solution = self.solve(training.K)
+        alpha, F, epsilon = self.solution.alpha, self.solution.F, self.solution.epsilon
+        self.near = np.flatnonzero((alpha != 0) | (np.abs(F) > NEAR * epsilon))
+        self.statistics = training.matrix.column_statistics(training.weights)
+        self.few = DenseMatrix(np.ascontiguousarray(training.matrix.columns(self.near)))
+
+    def solve(self, K, start=None, epsilon_max=None):
+        """The solution for a standardised matrix; its epsilon_max may come from more columns."""
+        problem = Problem.create(K, self.y, self.model.C, self.model.epsilon)
+        if self.model.epsilon_unit == "max":
+            largest = problem.epsilon_max if epsilon_max is None else epsilon_max
+            problem = problem.with_parameters(epsilon=self.model.epsilon * largest)
+        return self.solver.minimise(problem, start=start)
+
+    def predictors(self, tests, n_rows):
+        """The predictor of each fold, given its held-out rows."""
+        place = np.full(n_rows, -1)
+        place[self.rows] = np.arange(len(self.rows))
+        out = [place[test][place[test] >= 0] for test in tests]
+        size = 8 * max(self.training.matrix.shape)
+        for block in block_slices(len(out), size):
+            yield from self.block(out[block])
+
+    def block(self, out):
+        """Predictors of some folds, which are certified together."""
+        folds = _Folds(self.training, self.statistics, out)
+        targets = np.column_stack([folds.centred(f, self.y) for f in range(len(out))])
+        largest = np.abs(folds.products(targets)).max(axis=0, initial=0.0)
+        solutions = [self.solve_near(folds, f, largest[f]) for f in range(len(out))]
+        residuals = np.column_stack([self.residual(folds, f, s) for f, s in enumerate(solutions)])
+        F = np.abs(folds.products(residuals))
+        F[self.near] = 0.0  # certified by the solver
+        for f, solution in enumerate(solutions):
+            allowed = (1 + self.solver.tol) * solution.epsilon
+            # Statistics that are updated carry a few more rounding errors.
+            if F[:, f].max(initial=0.0) <= allowed + ROUNDING * largest[f]:
+                coef = np.zeros(len(self.columns))
+                coef[self.near] = solution.coef
+                yield _Predictor(coef, solution.intercept)
+            else:
+                yield self.solve_all(folds, f, solution)
+
+    def solve_near(self, folds, f, epsilon_max):
+        K = Standardized(self.few, folds.weights[f], folds.usable[f][self.near])
+        start = np.where(folds.usable[f], self.solution.alpha, 0.0)[self.near]
+        return self.solve(K, start, epsilon_max)
+
+    def solve_all(self, folds, f, near):
+        K = Standardized(self.training.matrix, folds.weights[f], folds.usable[f])
+        start = np.zeros(len(self.columns))
+        start[self.near] = near.alpha
+        solution = self.solve(K, start)
+        return _Predictor(solution.coef, solution.intercept)
+
+    def residual(self, folds, f, solution):
+        """``w (y - f(x))`` of the rows, 0 for those held out."""
+        values = self.few.matvec(solution.coef) + solution.intercept
+        return folds.weights[f] * (self.y - values)
+
+
+class _Folds:
+    """Weights, usable columns and statistics of the columns without the rows `out` of each fold."""
+
+    def __init__(self, training, statistics, out):
+        self.matrix, every = training.matrix, training.weights
+        parts = []
+        for rows in out:
+            weights = every.copy()
+            weights[rows] = 0.0
+            part = Training(training.matrix, weights, training.identity, training.columns)
+            parts.append((weights, part.usable, self._norms(statistics, rows, every[rows], part)))
+        weights, usable, norms = zip(*parts, strict=True)
+        self.weights, self.usable = weights, usable
+        norms = np.array(norms).T
+        self._inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
+
+    def _norms(self, statistics, rows, removed, part):
+        """Centred norms of the columns, from those of all rows; 0 where they are not usable."""
+        means, norms, _ = statistics
+        deviation = self.matrix.part(rows, np.arange(len(means))).columns(slice(None)) - means
+        left = part.weights.sum()
+        shift = removed @ deviation / left
+        squares = np.square(norms) - removed @ np.square(deviation) - left * shift**2
+        small = squares <= SMALL * np.square(norms)
+        return np.where(part.usable & ~small, np.sqrt(np.maximum(squares, 0.0)), 0.0)
+
+    def centred(self, f, y):
+        """``w (y - mean)`` of one fold."""
+        weights = self.weights[f]
+        return weights * (y - weights @ y / weights.sum())
+
+    def products(self, R):
+        """``K̃'r`` of each fold for its column of weighted, centred residuals."""
+        return self._inverse * self.matrix.rmatvec(R)
 
 
 def _summary(target, decisions, folds, weights, n_support):
