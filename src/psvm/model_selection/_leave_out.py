@@ -9,7 +9,8 @@ from sklearn.model_selection import LeaveOneOut, check_cv
 
 from .._threads import threads
 from .._training import Training
-from ..matrix import DenseMatrix, Standardized, block_slices
+from ..matrix import FEW, DenseMatrix, Standardized, block_slices
+from ..matrix._base import with_norms
 from ..problem import Problem
 from ..solvers import WorkingSet
 from ._paths import Fold
@@ -154,11 +155,10 @@ class _Machine:
     def __init__(self, model, training, task, solver):
         self.model, self.training, self.solver = model, training, solver
         self.columns, self.rows, self.y = training.columns, task.rows, task.target
-        self.solution = self.solve(training.K)
-        alpha, F, epsilon = self.solution.alpha, self.solution.F, self.solution.epsilon
-        self.near = np.flatnonzero((alpha != 0) | (np.abs(F) > NEAR * epsilon))
+        self.solution = self.solve(training.standardized(self.y))
+        self.near = _near(self.solution)
+        self.few = _Few(training.matrix.columns(self.near), training.weights)
         self.statistics = training.matrix.column_statistics(training.weights)
-        self.few = DenseMatrix(np.ascontiguousarray(training.matrix.columns(self.near)))
 
     def solve(self, K, start=None, epsilon_max=None):
         """The solution for a standardised matrix; its epsilon_max may come from more columns."""
@@ -187,9 +187,9 @@ class _Machine:
         F = np.abs(folds.products(residuals))
         F[self.near] = 0.0  # certified by the solver
         for f, solution in enumerate(solutions):
-            allowed = (1 + self.solver.tol) * solution.epsilon
             # Statistics that are updated carry a few more rounding errors.
-            if F[:, f].max(initial=0.0) <= allowed + ROUNDING * largest[f]:
+            allowed = (1 + self.solver.tol) * solution.epsilon + ROUNDING * largest[f]
+            if F[:, f].max(initial=0.0) <= allowed and not folds.doubtful[f]:
                 coef = np.zeros(len(self.columns))
                 coef[self.near] = solution.coef
                 yield _Predictor(coef, solution.intercept)
@@ -214,31 +214,58 @@ class _Machine:
         return folds.weights[f] * (self.y - values)
 
 
+def _near(solution):
+    """The columns in the support, and those that come next."""
+    size = np.where(solution.alpha != 0, np.inf, np.abs(solution.F))
+    order = np.argsort(-size, kind="stable")[: max(FEW, len(solution.support))]
+    return np.sort(order[size[order] > NEAR * solution.epsilon])
+
+
+class _Few(DenseMatrix):
+    """Few columns, whose moments without some rows are updated from those of all rows."""
+
+    def __init__(self, K, weights):
+        super().__init__(np.ascontiguousarray(K))
+        self.weights = weights
+        (self.means, _, _), _, self.Q = super().moments(weights)
+
+    def moments(self, weights, v=None):
+        out = np.flatnonzero(weights != self.weights)
+        deviation, total = self.K[out] - self.means, weights.sum()
+        shift = -(self.weights[out] @ deviation) / total
+        Q = self.Q - (deviation.T * self.weights[out]) @ deviation
+        Q -= total * np.multiply.outer(shift, shift)
+        squares = np.where(Q.diagonal() > SMALL * self.Q.diagonal(), Q.diagonal(), 0.0)
+        product = None if v is None else self.rmatvec(v)
+        return with_norms(self.means + shift, squares, weights), product, Q
+
+
 class _Folds:
-    """Weights, usable columns and statistics of the columns without the rows `out` of each fold."""
+    """Weights, usable columns and statistics of the columns without the rows `out` of each fold.
+
+    A fold is `doubtful` where a column has lost so much of its variance that the rest is rounding.
+    """
 
     def __init__(self, training, statistics, out):
         self.matrix, every = training.matrix, training.weights
-        parts = []
-        for rows in out:
-            weights = every.copy()
-            weights[rows] = 0.0
-            part = Training(training.matrix, weights, training.identity, training.columns)
-            parts.append((weights, part.usable, self._norms(statistics, rows, every[rows], part)))
-        weights, usable, norms = zip(*parts, strict=True)
-        self.weights, self.usable = weights, usable
-        norms = np.array(norms).T
-        self._inverse = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
-
-    def _norms(self, statistics, rows, removed, part):
-        """Centred norms of the columns, from those of all rows; 0 where they are not usable."""
         means, norms, _ = statistics
-        deviation = self.matrix.part(rows, np.arange(len(means))).columns(slice(None)) - means
-        left = part.weights.sum()
-        shift = removed @ deviation / left
-        squares = np.square(norms) - removed @ np.square(deviation) - left * shift**2
-        small = squares <= SMALL * np.square(norms)
-        return np.where(part.usable & ~small, np.sqrt(np.maximum(squares, 0.0)), 0.0)
+        every_column = np.arange(len(means))
+        self.weights, self.usable, inverse, self.doubtful = [], [], [], []
+        for rows in out:
+            weights, removed = every.copy(), every[rows]
+            weights[rows] = 0.0
+            usable = Training(self.matrix, weights, training.identity, training.columns).usable
+            deviation = self.matrix.part(rows, every_column).columns(slice(None)) - means
+            left = weights.sum()
+            shift = removed @ deviation / left
+            squares = np.square(norms) - removed @ np.square(deviation) - left * shift**2
+            small = squares <= SMALL * np.square(norms)
+            self.doubtful.append((small & usable & (norms > 0)).any())
+            with np.errstate(divide="ignore"):
+                inverse.append(np.where(usable & ~small, 1 / np.sqrt(np.abs(squares)), 0.0))
+            self.weights.append(weights)
+            self.usable.append(usable)
+        self._inverse = np.array(inverse).T
 
     def centred(self, f, y):
         """``w (y - mean)`` of one fold."""

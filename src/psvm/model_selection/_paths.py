@@ -74,9 +74,10 @@ class _Paths:
 
     def __init__(self, training, y, tol):
         self.columns = training.columns
-        self.problem = Problem.create(training.K, y, np.inf, 0.0)
+        K = training.standardized(y)
+        self.problem = Problem.create(K, y, np.inf, 0.0)
         self.solver = WorkingSet(tol=tol)
-        self.workspace = self.solver.workspace(training.K)
+        self.workspace = self.solver.workspace(K)
 
     def coefs(self, C, epsilons):
         """Coefficients of the raw columns and the constant, one row per epsilon."""
