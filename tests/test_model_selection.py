@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import psvm
 from psvm import PSVC, PSVCCV, PSVR, PSVRCV, cross_val_error
-from psvm.model_selection import _base, _search
+from psvm.model_selection import _search, _table
 
 FEW = {"epsilons": 6, "gammas": [0.5, 2.0]}
 EXACT = {"path_tol": 1e-8, "tol": 1e-8}
@@ -165,14 +165,14 @@ def table(means, splits, support, epsilons):
 def test_rules():
     splits = np.array([[0.80, 0.84], [0.88, 0.92], [0.87, 0.91], [0.5, 0.5]])
     found = table(splits.mean(axis=1), splits, [3, 9, 7, 1], [0.5, 0.1, 0.2, 0.9])
-    assert _search.choose(found, "best", 0.02) == 1
-    assert _search.choose(found, "auto", 0.0) == 1
-    assert _search.choose(found, "auto", 0.02) == 2  # 0.89 is within 2 % of 0.9
+    assert _table.choose(found, "best", 0.02) == 1
+    assert _table.choose(found, "auto", 0.0) == 1
+    assert _table.choose(found, "auto", 0.02) == 2  # 0.89 is within 2 % of 0.9
     # standard error of the best: sd 0.0283 / sqrt(2) = 0.02
-    assert _search.choose(found, "one_standard_error", 0.02) == 2
+    assert _table.choose(found, "one_standard_error", 0.02) == 2
     found["mean_test_score"][:] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        _search.choose(found, "best", 0.0)
+        _table.choose(found, "best", 0.0)
 
 
 def test_one_standard_error_needs_no_more_support():
@@ -260,7 +260,7 @@ def test_probabilities_of_the_chosen_model():
 
 def stop_after(monkeypatch, count):
     """Ctrl-C in the middle of a search."""
-    plain, calls = _base.fold_result, []
+    plain, calls = _search.fold_result, []
 
     def counted(*task):
         calls.append(task)
@@ -268,7 +268,7 @@ def stop_after(monkeypatch, count):
             raise KeyboardInterrupt
         return plain(*task)
 
-    monkeypatch.setattr(_base, "fold_result", counted)
+    monkeypatch.setattr(_search, "fold_result", counted)
     return calls
 
 

@@ -102,9 +102,16 @@ class Labels:
         Two classes are "ovo": one pair.
     """
 
+    classifies = True
+
     classes: np.ndarray
     code: np.ndarray
     scheme: str
+
+    @property
+    def y(self):
+        """The labels of the rows."""
+        return self.code if self.scheme == "multilabel" else self.classes[self.code]
 
     def tasks(self, rows=None):
         """Rows and target of each machine; of some rows, numbered among these."""

@@ -93,6 +93,8 @@ class Numbers:
     y : ndarray of shape (n,) or (n, n_outputs)
     """
 
+    classifies = False
+
     y: np.ndarray
 
     def tasks(self, rows=None):

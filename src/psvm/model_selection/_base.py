@@ -1,16 +1,12 @@
-"""The search that `PSVCCV` and `PSVRCV` share."""
+"""What `PSVCCV` and `PSVRCV` share: parameters, the choice, and the chosen model."""
 
 import numbers
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import check_cv
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._epsilon import assign_folds
 from .._kernel_choice import KernelMixin, choose_gamma
-from .._parallel import results
-from .._threads import threads
 from .._validation import (
     check_choice,
     check_flag,
@@ -18,10 +14,8 @@ from .._validation import (
     check_positive_integer,
     check_vector,
 )
-from ._journal import Journal, fingerprint
-from ._paths import Fold, Grid, fold_result
-from ._scoring import make_score
-from ._search import RULES, Candidates, choose, coarse, cv_results, fine
+from ._search import Search
+from ._table import RULES, choose, cv_results
 
 WIDTHS = 3.0 ** np.arange(-3, 2)
 """gamma in units of "scale"."""
@@ -57,7 +51,7 @@ class BaseCV(KernelMixin, BaseEstimator):
         self._check_search()
         model._check_parameters()
         checked, target, weights = model._prepare_fit(X, y, sample_weight)
-        search = _Search(self, model, checked, target, weights, sample_weight)
+        search = Search(self, model, checked, target, weights, sample_weight)
         rounds = search.run()
         table = cv_results(rounds)
         slack = self._slack if self.scoring is None else 0.0
@@ -185,91 +179,3 @@ class BaseCV(KernelMixin, BaseEstimator):
         ax.invert_xaxis()
         ax.legend()
         return ax
-
-
-class _Search:
-    """One search: folds, grids, and the results of all paths."""
-
-    def __init__(self, options, model, X, target, weights, sample_weight):
-        self.options, self.model, self.X, self.target = options, model, X, target
-        self.weights = weights
-        self.epsilons = options._check_epsilons()
-        self.Cs = [float(C) for C in options._values("Cs")]
-        self.gammas = options._make_gammas(X, weights)
-        self.digests = model._digests(X)
-        own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
-        y = target.classes[target.code] if hasattr(target, "classes") else target.y
-        if getattr(target, "scheme", "") == "multilabel":
-            y = target.code
-        self.folds = self._make_folds(y, own)
-        self.score = make_score(options.scoring, target, y, own, sample_weight is not None)
-        self.journal = Journal(options.results_file, self._fingerprint(y))
-
-    def _make_folds(self, y, weights):
-        if self.options.cv is None:
-            number = assign_folds(self.digests, self.target.key, weights)
-            every = range(number.max() + 1)
-            pairs = [((number != i) & (number >= 0), number == i) for i in every]
-            folds = [Fold(*map(np.flatnonzero, pair)) for pair in pairs]
-        else:
-            classifier = hasattr(self.target, "classes")
-            splitter = check_cv(self.options.cv, y, classifier=classifier)
-            folds = [Fold(*map(np.asarray, pair)) for pair in splitter.split(self.X, y)]
-        if len(folds) < 2:
-            raise ValueError(f"At least two folds are needed, got {len(folds)}.")
-        if getattr(self.target, "scheme", "multilabel") != "multilabel":
-            n_classes = len(self.target.classes)
-            if any(len(np.unique(self.target.code[f.train])) < n_classes for f in folds):
-                raise ValueError(
-                    "A class has no training rows in one of the folds. Use fewer folds or "
-                    "stratified ones."
-                )
-        return folds
-
-    def _fingerprint(self, y):
-        if self.options.results_file is None:
-            return None
-        omitted = ("results_file", "verbose", "n_jobs", "cv", "rule")
-        settings = self.options.get_params()
-        settings = {name: settings[name] for name in sorted(settings) if name not in omitted}
-        folds = [part for fold in self.folds for part in fold]
-        return fingerprint(
-            b"".join(self.digests), np.asarray(y), self.weights, settings, self.gammas, *folds
-        )
-
-    def run(self):
-        """The candidates of each round."""
-        if self.options.strategy == "grid":
-            return [self._round(self.Cs, self.gammas)]
-        gammas = coarse(self.gammas) if not isinstance(self.gammas[0], str) else self.gammas
-        first = self._round(coarse(self.Cs), gammas)
-        best = first.params[int(np.nanargmax(first.rows("scores").mean(axis=1)))]
-        Cs = fine(best["C"], first.Cs)
-        return [first, self._round(Cs, fine(best["gamma"], gammas))]
-
-    @threads()
-    def _round(self, Cs, gammas):
-        shape = (len(Cs), len(self.epsilons), len(gammas), len(self.folds))
-        scores, n_support, fit_time = np.empty((3, *shape))
-        grid = Grid(self.epsilons, np.array(Cs))
-        for g, gamma in enumerate(gammas):
-            for f, result in enumerate(self._folds_of(gamma, grid)):
-                scores[:, :, g, f] = result.scores
-                n_support[:, :, g, f] = result.n_support
-                fit_time[:, :, g, f] = result.fit_time[:, None] / len(self.epsilons)
-        return Candidates(grid.Cs, self.epsilons, gammas, scores, n_support, fit_time)
-
-    def _folds_of(self, gamma, grid):
-        """Results of all folds with one gamma, which share the matrix."""
-        keys = [(str(gamma), str(grid.Cs.tolist()), f) for f in range(len(self.folds))]
-        open_ = [f for f, key in enumerate(keys) if key not in self.journal.done]
-        if open_:
-            model = clone(self.model).set_params(gamma=gamma)
-            description = model._describe(self.X, self.weights)
-            training = model._make_training(description, self.weights, self.digests)
-            tol = self.options.path_tol
-            tasks = [(training, self.target, self.folds[f], grid, self.score, tol) for f in open_]
-            found = results(fold_result, tasks, self.options, prefer="threads")
-            for f, result in zip(open_, found, strict=True):
-                self.journal.add(keys[f], result)
-        return [self.journal.done[key] for key in keys]

@@ -13,6 +13,7 @@ def fingerprint(*parts):
     """Digest of arrays, bytes and whatever has a `repr` that says all."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts:
+        part = part.to_numpy() if hasattr(part, "to_numpy") else part
         if isinstance(part, np.ndarray) and part.dtype.kind != "O":
             digest.update(f"{part.shape}{part.dtype}".encode())
             digest.update(np.ascontiguousarray(part).tobytes())

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut, check_cv
 
 from .._threads import threads
@@ -96,7 +96,7 @@ def cross_val_error(model, X, y, *, cv="loo", sample_weight=None):
     solver = model._check_parameters()
     X, target, weights = model._prepare_fit(X, y, sample_weight)
     own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
-    folds = _make_folds(cv, X, target, is_classifier(model))
+    folds = _make_folds(cv, target, X.shape[0])
     with threads():
         training = model._make_training(model._describe(X, weights), weights, model._digests(X))
         run = _Run(model, training, target, WorkingSet(tol=solver.tol))
@@ -104,10 +104,9 @@ def cross_val_error(model, X, y, *, cv="loo", sample_weight=None):
     return _summary(target, decisions, folds, own, n_support)
 
 
-def _make_folds(cv, X, target, classifier):
+def _make_folds(cv, target, n):
     splitter = LeaveOneOut() if isinstance(cv, str) and cv == "loo" else cv
-    splitter = check_cv(splitter, target.key, classifier=classifier)
-    n = X.shape[0]
+    splitter = check_cv(splitter, target.key, classifier=target.classifies)
     folds = [Fold(*map(np.asarray, pair)) for pair in splitter.split(np.zeros(n), target.key)]
     if (np.bincount(np.concatenate([f.test for f in folds]), minlength=n) != 1).any():
         raise ValueError("Each row must be held out exactly once; use folds that do not overlap.")
@@ -279,9 +278,8 @@ class _Folds:
 
 def _summary(target, decisions, folds, weights, n_support):
     predictions = target.predict(decisions)
-    if hasattr(target, "classes"):
-        truth = target.code if target.scheme == "multilabel" else target.classes[target.code]
-        loss = (predictions != truth).astype(float)
+    if target.classifies:
+        loss = (predictions != target.y).astype(float)
         loss = loss.max(axis=1) if loss.ndim == 2 else loss
     else:
         loss = np.square(predictions - target.y)

@@ -5,7 +5,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 
-def make_score(scoring, target, y, weights, weighted):
+def make_score(scoring, target, weights, weighted):
     """A function ``score(decisions, test)`` of decisions of shape (m, n_test, n_machines).
 
     Parameters
@@ -14,19 +14,18 @@ def make_score(scoring, target, y, weights, weighted):
         None: the negative mean squared error of the decision values, over all machines and the
         rows that are of their concern.
     target : Labels or Numbers
-    y : ndarray
-        The target as it was given.
     weights : ndarray
         Weights of the rows; scorers get them only if they are `weighted`.
     """
     if scoring is None:
         return lambda decisions, test: squared_error(decisions, target.tasks(test), weights[test])
-    if scoring == "accuracy" and y.ndim == 1:
+    y = target.y
+    if isinstance(scoring, str) and scoring == "accuracy" and y.ndim == 1:
         return lambda decisions, test: [
             np.average(target.predict(f) == y[test], weights=weights[test]) for f in decisions
         ]
     scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    kind = _Numbers if not hasattr(target, "classes") else _Labels
+    kind = _Labels if target.classifies else _Numbers
 
     def score(decisions, test):
         options = {"sample_weight": weights[test]} if weighted else {}

@@ -1,99 +1,100 @@
-"""Grids of parameters, the table of their scores, and the choice among them."""
-
-from dataclasses import dataclass
-from itertools import product
+"""One search: folds, grids, and the results of all paths."""
 
 import numpy as np
-from scipy.stats import rankdata
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
 
-COARSE, FINE = 4, 7
-"""Values of C and of the width in the two rounds of the papers' search (`000` section 3.2)."""
-RULES = ("auto", "best", "one_standard_error")
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """All combinations of some values, with what was found.
-
-    The last three arrays have the shape (n_Cs, n_epsilons, n_gammas, n_folds).
-    """
-
-    Cs: np.ndarray
-    epsilons: np.ndarray
-    gammas: list
-    scores: np.ndarray
-    n_support: np.ndarray
-    fit_time: np.ndarray
-
-    @property
-    def params(self):
-        """The combinations in the order of scikit-learn's ParameterGrid."""
-        combinations = product(self.Cs, self.epsilons, self.gammas)
-        return [{"C": float(C), "epsilon": float(e), "gamma": g} for C, e, g in combinations]
-
-    def rows(self, name):
-        """One of the arrays as (n_candidates, n_folds)."""
-        values = getattr(self, name)
-        return values.reshape(-1, values.shape[-1])
+from .._epsilon import assign_folds
+from .._parallel import results
+from .._threads import threads
+from ._journal import Journal, fingerprint
+from ._paths import Fold, Grid, fold_result
+from ._scoring import make_score
+from ._table import Candidates, coarse, fine
 
 
-def coarse(values):
-    """A few values that span the same range evenly on a logarithmic scale."""
-    values = list(values)
-    if len(values) < 2:
-        return values
-    return np.geomspace(min(values), max(values), COARSE).tolist()
+class Search:
+    """The search of `PSVCCV` or `PSVRCV` (the `options`) with a model for validated data."""
 
+    def __init__(self, options, model, X, target, weights, sample_weight):
+        self.options, self.model, self.X, self.target = options, model, X, target
+        self.weights = weights
+        self.epsilons = options._check_epsilons()
+        self.Cs = [float(C) for C in options._values("Cs")]
+        self.gammas = options._make_gammas(X, weights)
+        self.digests = model._digests(X)
+        own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
+        self.folds = self._make_folds(own)
+        self.score = make_score(options.scoring, target, own, sample_weight is not None)
+        self.journal = Journal(options.results_file, self._fingerprint())
 
-def fine(best, values):
-    """Values around the best one of a coarse grid, up to its neighbours."""
-    if len(values) < 2:
-        return list(values)
-    step = (max(values) / min(values)) ** (1 / (len(values) - 1))
-    return np.geomspace(best / step, best * step, FINE).tolist()
+    def _make_folds(self, weights):
+        if self.options.cv is None:
+            number = assign_folds(self.digests, self.target.key, weights)
+            every = range(number.max() + 1)
+            pairs = [((number != i) & (number >= 0), number == i) for i in every]
+            folds = [Fold(*map(np.flatnonzero, pair)) for pair in pairs]
+        else:
+            y = self.target.y
+            splitter = check_cv(self.options.cv, y, classifier=self.target.classifies)
+            folds = [Fold(*map(np.asarray, pair)) for pair in splitter.split(self.X, y)]
+        if len(folds) < 2:
+            raise ValueError(f"At least two folds are needed, got {len(folds)}.")
+        if self.target.classifies and self.target.scheme != "multilabel":
+            n_classes = len(self.target.classes)
+            if any(len(np.unique(self.target.code[f.train])) < n_classes for f in folds):
+                raise ValueError(
+                    "A class has no training rows in one of the folds. Use fewer folds or "
+                    "stratified ones."
+                )
+        return folds
 
+    def _fingerprint(self):
+        if self.options.results_file is None:
+            return None
+        omitted = ("results_file", "verbose", "n_jobs", "cv", "rule")
+        settings = self.options.get_params()
+        settings = [
+            part for name in settings if name not in omitted for part in (name, settings[name])
+        ]
+        target = self.target
+        y = (target.code, target.classes.tolist()) if target.classifies else (target.y,)
+        folds = [part for fold in self.folds for part in fold]
+        return fingerprint(*self.digests, *y, self.weights, *settings, self.gammas, *folds)
 
-def cv_results(rounds):
-    """The table of all rounds in the layout of scikit-learn's GridSearchCV."""
-    params = [combination for found in rounds for combination in found.params]
-    scores = np.concatenate([found.rows("scores") for found in rounds])
-    table = {"params": params}
-    for name in ("C", "epsilon", "gamma"):
-        values = [combination[name] for combination in params]
-        table[f"param_{name}"] = np.ma.array(values, mask=np.zeros(len(values), dtype=bool))
-    for i, column in enumerate(scores.T):
-        table[f"split{i}_test_score"] = column
-    table["mean_test_score"] = np.average(scores, axis=1)
-    table["std_test_score"] = np.std(scores, axis=1)
-    table["rank_test_score"] = rankdata(-table["mean_test_score"], method="min").astype(np.int32)
-    for name in ("n_support", "fit_time"):
-        values = np.concatenate([found.rows(name) for found in rounds])
-        table[f"mean_{name}"], table[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
-    table["iter"] = np.repeat(np.arange(len(rounds)), [len(found.params) for found in rounds])
-    return table
+    def run(self):
+        """The candidates of each round."""
+        if self.options.strategy == "grid":
+            return [self._round(self.Cs, self.gammas)]
+        gammas = coarse(self.gammas) if not isinstance(self.gammas[0], str) else self.gammas
+        first = self._round(coarse(self.Cs), gammas)
+        best = first.params[int(np.nanargmax(first.rows("scores").mean(axis=1)))]
+        Cs = fine(best["C"], first.Cs)
+        return [first, self._round(Cs, fine(best["gamma"], gammas))]
 
+    @threads()
+    def _round(self, Cs, gammas):
+        shape = (len(Cs), len(self.epsilons), len(gammas), len(self.folds))
+        scores, n_support, fit_time = np.empty((3, *shape))
+        grid = Grid(self.epsilons, np.array(Cs))
+        for g, gamma in enumerate(gammas):
+            for f, result in enumerate(self._folds_of(gamma, grid)):
+                scores[:, :, g, f] = result.scores
+                n_support[:, :, g, f] = result.n_support
+                fit_time[:, :, g, f] = result.fit_time[:, None] / len(self.epsilons)
+        return Candidates(grid.Cs, self.epsilons, gammas, scores, n_support, fit_time)
 
-def choose(table, rule, slack):
-    """Index of the chosen row of the table.
-
-    Parameters
-    ----------
-    table : dict
-        From `cv_results`.
-    rule : {"auto", "best", "one_standard_error"}
-    slack : float
-        With "auto": share of the best score by which that of the chosen one may be worse.
-    """
-    mean = table["mean_test_score"]
-    if not np.isfinite(mean).any():
-        raise ValueError("All scores are NaN or infinite; check the scoring and the data.")
-    best = int(np.nanargmax(mean))
-    if rule == "best" or (rule == "auto" and slack == 0):
-        return best
-    if rule == "auto":
-        good = mean >= mean[best] - slack * abs(mean[best])
-        return min(np.flatnonzero(good), key=lambda i: (-table["param_epsilon"][i], -mean[i]))
-    folds = [table[name][best] for name in table if name.startswith("split")]
-    error = np.std(folds, ddof=1) / np.sqrt(len(folds))
-    good = np.flatnonzero(mean >= mean[best] - error)
-    return min(good, key=lambda i: (table["mean_n_support"][i], -mean[i]))
+    def _folds_of(self, gamma, grid):
+        """Results of all folds with one gamma, which share the matrix."""
+        keys = [(str(gamma), str(grid.Cs.tolist()), f) for f in range(len(self.folds))]
+        open_ = [f for f, key in enumerate(keys) if key not in self.journal.done]
+        if open_:
+            model = clone(self.model).set_params(gamma=gamma)
+            description = model._describe(self.X, self.weights)
+            training = model._make_training(description, self.weights, self.digests)
+            tol = self.options.path_tol
+            tasks = [(training, self.target, self.folds[f], grid, self.score, tol) for f in open_]
+            found = results(fold_result, tasks, self.options, prefer="threads")
+            for f, result in zip(open_, found, strict=True):
+                self.journal.add(keys[f], result)
+        return [self.journal.done[key] for key in keys]
