@@ -11,8 +11,8 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
 
+from .._parallel import run
 from .._validation import check_choice
-from ..selection._parallel import run
 from ._significance import (
     Significance,
     corrected_t_test,
