@@ -285,7 +285,7 @@ if __name__ == "__main__":
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", choices=sections, default=list(sections))
-    parser.add_argument("--splits", type=int, default=10, help="of the Rätsch sets")
+    parser.add_argument("--splits", type=int, default=20, help="of the Rätsch sets")
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     if data_dir() is None:
