@@ -32,6 +32,8 @@ from report import environment, markdown_table, write_section
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 WIDTHS = 3.0 ** np.arange(-3, 2)
 """gamma in units of "scale", for all methods; the default of PSVCCV."""
+SEEN = 24
+"""Splits on which the defaults of PSVCCV were chosen."""
 PAPER_1 = {  # `000` Table 1, RBF kernel: C-SVM, nu-SVM, P-SVM
     "banana": ("11.88 (1.11)", "11.67 (0.90)", "11.59 (0.96)"),
     "thyroid": ("5.11 (2.34)", "5.15 (2.23)", "4.71 (2.06)"),
@@ -80,7 +82,7 @@ def run_raetsch(n_splits):
     header += ["paper P-SVM", "paper C-SVM", "paper nu-SVM"]
     rows = []
     for name, (c_svm, nu_svm, p_svm) in PAPER_1.items():
-        found = np.array([raetsch_split(name, i) for i in range(n_splits)])
+        found = np.array([raetsch_split(name, i) for i in range(SEEN, SEEN + n_splits)])
         errors, support, times = found[:, 0], found[:, 1], found[:, 2]
         ratio = np.median(times[:, 1] / times[:, 0])
         counts = " / ".join(f"{s:.0f}" for s in support.mean(axis=0))
@@ -88,9 +90,10 @@ def run_raetsch(n_splits):
         rows.append([name, *cells, counts, f"{ratio:.1f}", p_svm, c_svm, nu_svm])
         print(*rows[-1], sep="\t", flush=True)
     text = (
-        f"Error in percent, mean and standard deviation of the first {n_splits} splits; support "
-        "objects of PSVCCV / SVC / NuSVC. PSVCCV has its defaults; GridSearchCV the same widths, "
-        "20 values of C from 0.01 to 1000, nu from 0.1 to 0.9. The paper has all 100 splits.\n\n"
+        f"Error in percent, mean and standard deviation of {n_splits} splits, number {SEEN + 1} "
+        "and following: the defaults of PSVCCV were chosen on those before. Support objects of "
+        "PSVCCV / SVC / NuSVC. PSVCCV has its defaults; GridSearchCV the same widths, 20 values "
+        "of C from 0.01 to 1000, nu from 0.1 to 0.9. The paper has all 100 splits.\n\n"
     )
     return text + markdown_table(header, rows)
 
