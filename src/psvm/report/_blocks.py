@@ -1,0 +1,60 @@
+"""What a report is made of, before it becomes a page."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to copy."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """Things the reader should know before believing the rest."""
+
+    items: list
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text and numbers; sorts on click."""
+
+    caption: str
+    headers: list
+    rows: list
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture and what it shows, in words."""
+
+    svg: str
+    alt: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    blocks: list = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A title, a few figures at the top, and sections."""
+
+    title: str
+    highlights: list
+    """Pairs of label and value."""
+    sections: list

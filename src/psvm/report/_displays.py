@@ -1,0 +1,438 @@
+"""Plots as objects: compute once with ``from_...``, draw with ``plot`` as often as wanted."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._path import epsilon_path
+from .._spectrum import matrix_spectrum
+from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, new_axes, shorten
+from ._unwrap import described_matrix, numeric_target, unwrap
+
+
+class EpsilonPathDisplay:
+    """The variables against epsilon, with their number and the chosen epsilon.
+
+    Parameters
+    ----------
+    path : EpsilonPath
+        From `psvm.epsilon_path`.
+    names : sequence of str, default=None
+        Names of the descriptive objects; their numbers by default.
+    epsilon : float, default=None
+        The epsilon that was chosen, marked by a line.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where the variables are drawn.
+    lines_ : list of matplotlib Line2D
+        One per variable.
+    counts_ax_ : matplotlib Axes
+        That of the number of non-zero variables.
+
+    Examples
+    --------
+    >>> import numpy as np, psvm
+    >>> from psvm.report import EpsilonPathDisplay
+    >>> K = np.random.default_rng(0).normal(size=(50, 5))
+    >>> path = psvm.epsilon_path(K, 3 * K[:, 3] - 2 * K[:, 1])
+    >>> display = EpsilonPathDisplay.from_path(path, names=list("abcde"))
+    >>> [line.get_label() for line in display.lines_[:2]]
+    ['d', 'b']
+    """
+
+    def __init__(self, path, *, names=None, epsilon=None):
+        self.path, self.names, self.epsilon = path, names, epsilon
+
+    @classmethod
+    def from_path(cls, path, *, names=None, epsilon=None, ax=None):
+        """Draw a path.
+
+        Parameters
+        ----------
+        path : EpsilonPath
+        names : sequence of str, default=None
+        epsilon : float, default=None
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        EpsilonPathDisplay
+        """
+        return cls(path, names=names, epsilon=epsilon).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, ax=None):
+        """Draw the path of the problem that a fitted estimator solved.
+
+        Parameters
+        ----------
+        estimator : PSVC, PSVR, or a pipeline or search of one
+            With numbers or two classes.
+        X, y : array-like
+            The data of the fit.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        EpsilonPathDisplay
+        """
+        parts = unwrap(estimator)
+        K, names = described_matrix(parts.machine, parts.transform(X))
+        path = epsilon_path(K, numeric_target(parts.machine, y), parts.machine.C)
+        return cls.from_path(path, names=names, epsilon=parts.machine.epsilon_, ax=ax)
+
+    def plot(self, ax=None, *, n_labels=8):
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        n_labels : int, default=8
+            The variables that enter first have colours and names, as many as this.
+
+        Returns
+        -------
+        EpsilonPathDisplay
+        """
+        ax = new_axes(ax, type(self).__name__)
+        path, knots = self.path, self.path.knots
+        values = path._knot_alphas[:, path.order].toarray()
+        lines = ax.plot(knots, values, color=GREY, linewidth=0.5, alpha=0.6)
+        for place, line in enumerate(lines[:n_labels]):
+            variable = path.order[place]
+            line.set(
+                color=PALETTE[place % len(PALETTE)],
+                linestyle=DASHES[place // 2 % len(DASHES)],
+                linewidth=1.6,
+                alpha=1.0,
+                label=shorten(variable if self.names is None else self.names[variable]),
+            )
+        log = len(knots) > 0 and knots[-1] > 0
+        ax.set(xlabel="epsilon", ylabel="alpha", xscale="log" if log else "linear")
+        ax.invert_xaxis()
+        if self.epsilon is not None:
+            ax.axvline(self.epsilon, color="black", linestyle="--", linewidth=1)
+            ax.annotate("chosen", (self.epsilon, 1), xycoords=("data", "axes fraction"),
+                        xytext=(3, -10), textcoords="offset points", fontsize=8)  # fmt: skip
+        counts = ax.twinx()
+        numbers = np.diff(path._knot_alphas.indptr)
+        counts.step(knots, numbers, where="post", color="black", linestyle=":", linewidth=1)
+        counts.set(ylabel="non-zero variables (dotted)", ylim=(0, None))
+        counts.spines["right"].set_visible(True)
+        if lines:
+            ax.legend(fontsize=8, loc="upper left", title="first to enter", title_fontsize=8)
+        self.ax_, self.figure_, self.counts_ax_, self.lines_ = ax, ax.figure, counts, lines
+        return self
+
+
+class SupportDisplay:
+    """The largest weights of the support objects as bars.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (n_support,)
+        The weights.
+    names : sequence of str
+        What the support objects are called.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    bars_ : matplotlib BarContainer
+        The bars, the largest at the top.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from psvm import PSVC
+    >>> from psvm.report import SupportDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = PSVC(kernel="dyadic", epsilon=3.0).fit(X, y)
+    >>> len(SupportDisplay.from_estimator(model).bars_) == model.n_support_
+    True
+    """
+
+    def __init__(self, alpha, names):
+        self.alpha, self.names = alpha, names
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, most=15):
+        """Draw the support objects of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : PSVC, PSVR, or a pipeline or search of one
+        ax : matplotlib Axes, default=None
+        most : int, default=15
+            At most so many bars.
+
+        Returns
+        -------
+        SupportDisplay
+        """
+        machine = unwrap(estimator).machine
+        check_is_fitted(machine, "alpha_")
+        return cls(machine.alpha_[machine.support_], support_names(machine)).plot(ax, most=most)
+
+    def plot(self, ax=None, *, most=15):
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        most : int, default=15
+            At most so many bars.
+
+        Returns
+        -------
+        SupportDisplay
+        """
+        ax = new_axes(ax, type(self).__name__)
+        order = np.argsort(-np.abs(self.alpha), kind="stable")[:most]
+        values = np.asarray(self.alpha)[order]
+        places = np.arange(len(order))
+        colours = np.where(values >= 0, BLUE, VERMILLION)
+        self.bars_ = ax.barh(places, values, color=colours, height=0.75)
+        ax.set_yticks(places, [shorten(self.names[j]) for j in order])
+        ax.invert_yaxis()
+        ax.axvline(0, color="black", linewidth=0.8)
+        rest = len(self.alpha) - len(order)
+        ax.set_xlabel(f"alpha ({rest} smaller ones not shown)" if rest else "alpha")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def support_names(machine):
+    """Names of the support objects: those of columns, or numbers of rows."""
+    if machine.kernel == "dyadic" and hasattr(machine, "feature_names_in_"):
+        return [str(name) for name in machine.support_objects_]
+    own = machine.kernel != "dyadic" and machine.row_objects is None
+    word = "column" if machine.kernel == "dyadic" else "row" if own else "row object"
+    return [f"{word} {j}" for j in machine.support_]
+
+
+class SearchDisplay:
+    """The scores of a search over one or two parameters; over more, the best of the others.
+
+    Parameters
+    ----------
+    results : dict
+        The `cv_results_` of a search.
+    params : sequence of str, default=None
+        One or two parameters to show; by default the first two of those that vary.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    scores_ : ndarray
+        What is drawn: the best score for each value (pair of values) of the parameters.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from psvm import PSVC
+    >>> from psvm.report import SearchDisplay
+    >>> X, y = make_moons(60, noise=0.2, random_state=0)
+    >>> grid = {"gamma": [0.1, 1.0, 10.0], "epsilon": [0.1, 1.0]}
+    >>> search = GridSearchCV(PSVC(), grid, cv=3).fit(X, y)
+    >>> SearchDisplay.from_estimator(search).scores_.shape
+    (2, 3)
+    """
+
+    def __init__(self, results, *, params=None):
+        self.results = results
+        varying = [name for name in _param_names(results) if len(_values(results, name)) > 1]
+        self.params = list(params) if params is not None else varying[-2:]
+        unknown = set(self.params) - set(_param_names(results))
+        if unknown or not 0 < len(self.params) <= 2:
+            raise ValueError(
+                f"params must be one or two of {_param_names(results)} (those with several "
+                f"values by default), got {self.params}."
+            )
+
+    @classmethod
+    def from_estimator(cls, search, *, params=None, ax=None):
+        """Draw the results of a fitted search.
+
+        Parameters
+        ----------
+        search : estimator with `cv_results_`
+            Such as `GridSearchCV`.
+        params : sequence of str, default=None
+            One or two parameters to show.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        SearchDisplay
+        """
+        check_is_fitted(search, "cv_results_")
+        return cls(search.cv_results_, params=params).plot(ax)
+
+    def plot(self, ax=None):
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        SearchDisplay
+        """
+        ax = new_axes(ax, type(self).__name__)
+        values = [_values(self.results, name) for name in self.params]
+        scores, spread = self._best(values)
+        if len(values) == 1:
+            self._draw_line(ax, values[0], scores, spread)
+        else:
+            self._draw_surface(ax, values, scores)
+        self.ax_, self.figure_, self.scores_ = ax, ax.figure, scores
+        return self
+
+    def _best(self, values):
+        """Best mean score for each value of the parameters, and its standard deviation."""
+        columns = [self.results[f"param_{name}"] for name in self.params]
+        mean = np.asarray(self.results["mean_test_score"], dtype=float)
+        std = np.asarray(self.results.get("std_test_score", np.zeros(len(mean))), dtype=float)
+        scores = np.full([len(v) for v in values], np.nan)
+        spread = np.zeros(scores.shape)
+        for row in np.flatnonzero(np.isfinite(mean)):
+            cell = tuple(v.index(c[row]) for v, c in zip(values, columns, strict=True))
+            if not scores[cell] >= mean[row]:
+                scores[cell], spread[cell] = mean[row], std[row]
+        return scores, spread
+
+    def _draw_line(self, ax, values, scores, spread):
+        places = np.arange(len(values))
+        ax.errorbar(places, scores, yerr=spread, color=BLUE, marker="o", capsize=3)
+        best = np.nanargmax(scores)
+        ax.plot(places[best], scores[best], "*", color=VERMILLION, markersize=14, label="best")
+        ax.set_xticks(places, [_label(v) for v in values], rotation=45 if len(values) > 8 else 0)
+        ax.set(xlabel=_short(self.params[0]), ylabel="mean score of the folds")
+        ax.legend()
+
+    def _draw_surface(self, ax, values, scores):
+        shown = ax.imshow(scores, cmap=SEQUENTIAL, aspect="auto", origin="lower")
+        bar = ax.figure.colorbar(shown, ax=ax)
+        bar.set_label("mean score of the folds")
+        best = np.unravel_index(np.nanargmax(scores), scores.shape)
+        ax.plot(best[1], best[0], "*", color="white", markeredgecolor="black", markersize=15)
+        ax.set_yticks(range(len(values[0])), [_label(v) for v in values[0]])
+        ax.set_xticks(range(len(values[1])), [_label(v) for v in values[1]], rotation=45)
+        ax.set(ylabel=_short(self.params[0]), xlabel=_short(self.params[1]))
+        ax.set_title("the star marks the best", fontsize=9)
+        for side in ax.spines.values():
+            side.set_visible(False)
+
+
+def _param_names(results):
+    return [key.removeprefix("param_") for key in results if key.startswith("param_")]
+
+
+def _values(results, name):
+    """The distinct values of a parameter, in order where they have one."""
+    found = []
+    for value in results[f"param_{name}"]:
+        if value is not np.ma.masked and value not in found:
+            found.append(value)
+    try:
+        return sorted(found)
+    except TypeError:
+        return found
+
+
+def _label(value):
+    return f"{value:.3g}" if isinstance(value, float) else shorten(value, 16)
+
+
+def _short(name):
+    """The last part of a parameter of a pipeline."""
+    return name.rsplit("__", 1)[-1]
+
+
+class SpectrumDisplay:
+    """The eigenvalues of a square matrix of relations.
+
+    Parameters
+    ----------
+    spectrum : MatrixSpectrum
+        From `psvm.matrix_spectrum`.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm.kernels import Sine
+    >>> from psvm.report import SpectrumDisplay
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> SpectrumDisplay.from_matrix(Sine()(X)).ax_.get_ylabel()
+    'absolute eigenvalue'
+    """
+
+    def __init__(self, spectrum):
+        self.spectrum = spectrum
+
+    @classmethod
+    def from_matrix(cls, K, *, kind="similarity", ax=None):
+        """Draw the eigenvalues of a matrix.
+
+        Parameters
+        ----------
+        K : {array-like, sparse matrix} of shape (n, n)
+        kind : {"similarity", "dissimilarity"}, default="similarity"
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        return cls(matrix_spectrum(K, kind=kind)).plot(ax)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, *, ax=None):
+        """Draw the eigenvalues of the matrix among the objects of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : PSVC, PSVR, or a pipeline or search of one
+            Not with ``kernel="dyadic"``, whose rows and columns are different objects.
+        X : array-like
+            The data of the fit.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        parts = unwrap(estimator)
+        K, _ = described_matrix(parts.machine, parts.transform(X))
+        return cls.from_matrix(K, ax=ax)
+
+    def plot(self, ax=None):
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        ax = new_axes(ax, type(self).__name__)
+        self.spectrum.plot(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,175 @@
+"""The cross-validated error of a model, with an interval and what a guess would get."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binomtest
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._validation import check_positive_integer
+
+LEVEL = 0.95
+RESAMPLES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Predictions for rows that took no part in the fit.
+
+    Attributes
+    ----------
+    y, predictions : ndarray of shape (n_samples,)
+        The target, and what was predicted by the model of the other folds.
+    scores : ndarray or None
+        Decision values of a classifier.
+    folds : ndarray of shape (n_samples,)
+        The fold in which a row was predicted.
+    measure : {"error rate", "root mean squared error"}
+        What `error` is.
+    error : float
+        Of all predictions together.
+    interval : tuple of float
+        It holds the error with a confidence of 95 %: Wilson's for an error rate, the bootstrap's
+        of the squared errors else. It does not know that the folds share training rows.
+    fold_errors : ndarray of shape (n_folds,)
+    baseline : float
+        The error of the most frequent class, or of the mean.
+    warnings : list of str
+        What the fits warned of.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from psvm import PSVC
+    >>> from psvm.report import cross_validate
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> result = cross_validate(PSVC(), X, y)
+    >>> result.interval[0] <= result.error <= result.interval[1] < result.baseline
+    True
+    """
+
+    y: np.ndarray
+    predictions: np.ndarray
+    scores: np.ndarray | None
+    folds: np.ndarray
+    measure: str
+    error: float
+    interval: tuple
+    fold_errors: np.ndarray
+    baseline: float
+    warnings: list
+
+    def __str__(self):
+        low, high = self.interval
+        return f"{self.error:.4g} ({low:.4g} to {high:.4g}), baseline {self.baseline:.4g}"
+
+
+def cross_validate(model, X, y, *, cv=5, random_state=0, n_jobs=None, track=None):
+    """Cross-validate a model on shuffled (for classes: stratified) folds.
+
+    Everything that `fit` of the model does, a search included, is repeated in each fold.
+
+    Parameters
+    ----------
+    model : estimator
+        It is cloned.
+    X, y : array-like
+        The data.
+    cv : int, default=5
+        Number of folds; fewer if a class has fewer members.
+    random_state : int, RandomState or None, default=0
+        How rows are shuffled.
+    n_jobs : int, default=None
+        Number of processes.
+    track : callable, default=None
+        ``track(iterable, total)`` gives the iterable back and may show progress.
+
+    Returns
+    -------
+    CrossValidation
+    """
+    check_positive_integer("cv", cv)
+    y = np.asarray(y)
+    classifier = is_classifier(model)
+    splits = _splits(y, cv, random_state, classifier)
+    pairwise = get_tags(model).input_tags.pairwise
+    calls = (delayed(_fold)(clone(model), X, y, *split, pairwise) for split in splits)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    results = list(results if track is None else track(results, len(splits)))
+    return _join(y, splits, results, classifier, random_state)
+
+
+def _splits(y, cv, random_state, classifier):
+    most = min(cv, len(y))
+    if not classifier:
+        if most < 2:
+            raise ValueError(f"Cross-validation needs at least two rows and folds, got {most}.")
+        return list(KFold(most, shuffle=True, random_state=random_state).split(y))
+    labels, counts = np.unique(y, return_counts=True)
+    most = min(most, counts.min())
+    if most < 2:
+        raise ValueError(
+            f"Class {labels[np.argmin(counts)]!r} has one member only (or cv is 1): it cannot be "
+            "in a training set and in a test set. Leave it out, or collect more."
+        )
+    return list(StratifiedKFold(most, shuffle=True, random_state=random_state).split(y, y))
+
+
+def _fold(model, X, y, train, test, pairwise):
+    """Predictions, decision values or None, and warnings of one fold."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(_take(X, train, train, pairwise), y[train])
+        X_test = _take(X, test, train, pairwise)
+        scores = model.decision_function(X_test) if hasattr(model, "decision_function") else None
+        predictions = model.predict(X_test)
+    return predictions, scores, sorted({str(w.message) for w in caught})
+
+
+def _take(X, rows, columns, pairwise):
+    part = _safe_indexing(X, rows)
+    return _safe_indexing(part, columns, axis=1) if pairwise else part
+
+
+def _join(y, splits, results, classifier, random_state):
+    order = np.argsort(np.concatenate([test for _, test in splits]))
+    predictions, scores, caught = zip(*results, strict=True)
+    predictions = np.concatenate(predictions)[order]
+    folds = np.concatenate([np.full(len(t), i) for i, (_, t) in enumerate(splits)])[order]
+    loss = (predictions != y).astype(float) if classifier else (predictions - y) ** 2
+    root = (lambda value: value) if classifier else np.sqrt
+    guess = np.mean(y != _most_frequent(y)) if classifier else np.std(y)
+    return CrossValidation(
+        y=y,
+        predictions=predictions,
+        scores=None if scores[0] is None else np.concatenate(scores)[order],
+        folds=folds,
+        measure="error rate" if classifier else "root mean squared error",
+        error=float(root(loss.mean())),
+        interval=_wilson(loss) if classifier else _bootstrap(loss, random_state),
+        fold_errors=root(np.array([loss[folds == i].mean() for i in range(len(splits))])),
+        baseline=float(guess),
+        warnings=sorted(set().union(*caught)),
+    )
+
+
+def _most_frequent(y):
+    labels, counts = np.unique(y, return_counts=True)
+    return labels[np.argmax(counts)]
+
+
+def _wilson(wrong):
+    found = binomtest(int(wrong.sum()), len(wrong)).proportion_ci(LEVEL, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def _bootstrap(squares, random_state):
+    random = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
+    n = len(squares)
+    roots = [np.sqrt(squares[random.integers(n, size=n)].mean()) for _ in range(RESAMPLES)]
+    low, high = np.quantile(roots, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

@@ -1,0 +1,109 @@
+"""The features that matter, how surely, and which others could stand in for them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..selection import PSVMSelector, stand_ins
+
+N_HALVES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRanking:
+    """Features in the order of a selection.
+
+    Attributes
+    ----------
+    indices : ndarray
+        Best first.
+    importance : ndarray
+        ``|alpha|``.
+    stability : ndarray
+        Share of random halves of the rows in which the same selection takes a feature.
+    stand_ins : list of StandIns
+        One per feature.
+    selector : PSVMSelector
+        Fitted to all rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm.report import rank_features
+    >>> X = np.random.default_rng(0).normal(size=(60, 50))
+    >>> found = rank_features(X, X[:, 7] - X[:, 42] > 0, n_features=2)
+    >>> sorted(found.indices.tolist()), found.stability.min() > 0.9
+    ([7, 42], np.True_)
+    """
+
+    indices: np.ndarray
+    importance: np.ndarray
+    stability: np.ndarray
+    stand_ins: list
+    selector: PSVMSelector
+
+
+def rank_features(X, y, *, n_features=10, epsilon="auto", task="auto", random_state=0, n_jobs=None,
+                  track=None):  # fmt: skip
+    """Select features and say how often random halves of the rows give the same ones.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The data.
+    y : array-like of shape (n_samples,)
+        Labels of classes, or numbers.
+    n_features : int or None, default=10
+        The largest number of features; None leaves the choice to `epsilon`.
+    epsilon : default="auto"
+        As for `PSVMSelector`, if `n_features` is None.
+    task : {"auto", "classification", "regression"}, default="auto"
+        What y is.
+    random_state : int, default=0
+        Seed of the halves.
+    n_jobs : int, default=None
+        Number of processes.
+    track : callable, default=None
+        ``track(iterable, total)`` gives the iterable back and may show progress.
+
+    Returns
+    -------
+    FeatureRanking
+    """
+    y = np.asarray(y)
+    if n_features is not None:
+        n_features = min(n_features, X.shape[1])
+    selector = PSVMSelector(epsilon, n_features=n_features, task=task).fit(X, y)
+    indices = selector.order_[: selector.n_features_]
+    random = np.random.default_rng(random_state)
+    halves = [_half(y, random, hasattr(selector, "classes_")) for _ in range(N_HALVES)]
+    calls = (delayed(_selected)(selector, X, y, half) for half in halves)
+    found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    found = list(found if track is None else track(found, N_HALVES))
+    nearest = (
+        stand_ins(X, indices, n=min(3, X.shape[1] - len(indices)))
+        if len(indices) < X.shape[1] and len(indices)
+        else [None] * len(indices)
+    )
+    return FeatureRanking(
+        indices=indices,
+        importance=selector.importance_[indices],
+        stability=np.mean(found, axis=0)[indices],
+        stand_ins=nearest,
+        selector=selector,
+    )
+
+
+def _half(y, random, classes):
+    """Half of the rows; of each class if there are classes."""
+    if not classes:
+        return random.permutation(len(y))[: (len(y) + 1) // 2]
+    members = [np.flatnonzero(y == label) for label in np.unique(y)]
+    return np.concatenate([random.permutation(m)[: (len(m) + 1) // 2] for m in members])
+
+
+def _selected(selector, X, y, rows):
+    """Which features the same selection takes of some rows."""
+    fitted = PSVMSelector(**selector.get_params()).fit(X[rows], y[rows])
+    return fitted.get_support()

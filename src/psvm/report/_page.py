@@ -1,0 +1,133 @@
+"""A report as one HTML page that needs nothing else."""
+
+import base64
+import math
+from functools import singledispatch
+from html import escape
+from importlib.resources import files
+from numbers import Integral, Real
+
+from ._blocks import Code, Figure, Table, Text, Warnings
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
+style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+<style>
+{css}</style>
+</head>
+<body>
+<header>
+<h1>{title}</h1>
+<dl class="highlights">{highlights}</dl>
+</header>
+<nav aria-label="Contents"><ul>{contents}</ul></nav>
+<main>
+{sections}
+</main>
+<script>
+{script}</script>
+</body>
+</html>
+"""
+
+
+def render(report):
+    """The text of the page."""
+    highlights = "".join(
+        f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>"
+        for label, value in report.highlights
+    )
+    contents = "".join(
+        f'<li><a href="#s{i}">{escape(section.title)}</a></li>'
+        for i, section in enumerate(report.sections)
+    )
+    sections = "\n".join(_section(i, section) for i, section in enumerate(report.sections))
+    return PAGE.format(
+        title=escape(report.title),
+        css=_asset("page.css"),
+        highlights=highlights,
+        contents=contents,
+        sections=sections,
+        script=_asset("page.js"),
+    )
+
+
+def _asset(name):
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _section(i, section):
+    blocks = "\n".join(_block(block) for block in section.blocks)
+    return (
+        f'<section aria-labelledby="s{i}">\n<h2 id="s{i}">{escape(section.title)}</h2>\n'
+        f"{blocks}\n</section>"
+    )
+
+
+@singledispatch
+def _block(block):
+    raise TypeError(f"A report has no {type(block).__name__}.")
+
+
+@_block.register
+def _(block: Text):
+    return f"<p>{escape(block.text)}</p>"
+
+
+@_block.register
+def _(block: Code):
+    return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
+
+
+@_block.register
+def _(block: Warnings):
+    items = "".join(f"<li>{escape(item)}</li>" for item in block.items)
+    return f'<div class="warnings" role="note" aria-label="Warnings"><ul>{items}</ul></div>'
+
+
+@_block.register
+def _(block: Figure):
+    data = base64.b64encode(block.svg.encode()).decode()
+    return (
+        f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{escape(block.alt)}">'
+        f"<figcaption>{escape(block.caption)}</figcaption></figure>"
+    )
+
+
+@_block.register
+def _(block: Table):
+    numeric = [
+        bool(block.rows) and all(isinstance(row[j], Real) for row in block.rows)
+        for j in range(len(block.headers))
+    ]
+    kinds = ["number" if n else "text" for n in numeric]
+    heads = "".join(
+        f'<th scope="col" class="{kind}" aria-sort="none">'
+        f'<button type="button">{escape(header)}</button></th>'
+        for header, kind in zip(block.headers, kinds, strict=True)
+    )
+    body = "\n".join(f"<tr>{''.join(map(_cell, row, kinds))}</tr>" for row in block.rows)
+    return (
+        f'<div class="scroll"><table class="sortable"><caption>{escape(block.caption)}</caption>\n'
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _cell(value, kind):
+    key = ""
+    if isinstance(value, Real):
+        key = f' data-key="{float(value)!r}"' if math.isfinite(value) else ' data-key=""'
+    return f'<td class="{kind}"{key}>{escape(number(value))}</td>'
+
+
+def number(value):
+    """A value as a reader wants to see it."""
+    if isinstance(value, Integral) or not isinstance(value, Real):
+        return str(value)
+    return f"{value:.4g}"

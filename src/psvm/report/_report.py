@@ -1,0 +1,175 @@
+"""`write_report`: from a fitted model and its data to one page."""
+
+import hashlib
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import is_classifier
+
+from . import _sections as sections
+from ._blocks import Report, Section, Text
+from ._data import as_numbers, find_warnings, is_numeric
+from ._evaluate import cross_validate
+from ._features import rank_features
+from ._page import render
+from ._style import check_matplotlib
+from ._unwrap import unwrap
+
+PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")
+
+
+def write_report(
+    model,
+    X,
+    y,
+    path,
+    *,
+    title=None,
+    feature_names=None,
+    cv=5,
+    n_features=10,
+    random_state=0,
+    n_jobs=None,
+    command=None,
+    notes=(),
+    track=None,
+):
+    """Write a report about a fitted model as one HTML page that needs no network.
+
+    It tells of the data and what is suspicious about it, the cross-validated error with an
+    interval, confusion matrix and ROC curve or predicted against true values, hyper-parameters
+    and search surface, path along epsilon, spectrum of a pairwise matrix, support objects, top
+    features with their stability and stand-ins, the certificate of the solution, and how to
+    repeat it. Needs matplotlib: ``pip install "psvm[plot]"``.
+
+    Parameters
+    ----------
+    model : PSVC, PSVR, or a pipeline or search of one
+        Fitted. Clones of it are fitted for the cross-validation.
+    X, y : array-like
+        The data of the fit.
+    path : str or path-like
+        Where the page goes. It is written as a whole or not at all.
+    title : str, default=None
+    feature_names : sequence of str, default=None
+        Names of the columns; those of a DataFrame by default.
+    cv : int, default=5
+        Number of folds.
+    n_features : int, default=10
+        Number of top features.
+    random_state : int, default=0
+        Seed of folds and halves.
+    n_jobs : int, default=None
+        Number of processes.
+    command : str, default=None
+        The command that repeats it.
+    notes : sequence of str, default=()
+        Sentences for the top of the section about the data.
+    track : callable, default=None
+        ``track(iterable, total)`` gives the iterable back and may show progress.
+
+    Returns
+    -------
+    pathlib.Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from psvm import PSVC
+    >>> from psvm.report import write_report
+    >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    >>> model = PSVC(kernel="dyadic", epsilon=3.0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(model, X, y, pathlib.Path(folder, "report.html"))
+    ...     "Cross-validated error" in page.read_text()
+    True
+    """
+    from ..io import atomic_write
+
+    check_matplotlib("The report")
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no directory {os.fspath(path.parent)!r} for the report.")
+    report = _make(
+        model,
+        X,
+        y,
+        title=title,
+        names=feature_names,
+        cv=cv,
+        n_features=n_features,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        command=command,
+        notes=notes,
+        track=track,
+    )
+    text = render(report)
+    with atomic_write(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def _make(model, X, y, *, title, names, command, notes, cv, n_features, **options):
+    parts, y, classifier = unwrap(model), np.asarray(y), is_classifier(model)
+    result = cross_validate(model, X, y, cv=cv, **options)
+    found = [
+        sections.data_section(X, y, classifier, find_warnings(X, y, classifier, names), notes),
+        sections.error_section(result, classifier),
+        sections.parameter_section(parts),
+        sections.matrix_section(parts, X),
+        sections.path_section(parts, X, y),
+        sections.support_section(parts),
+        _features(parts, X, y, names, n_features, classifier, options),
+        sections.certificate_section(parts),
+        sections.repeat_section(command, versions(), digest(X, y), model),
+    ]
+    low, high = result.interval
+    machine = parts.machine
+    highlights = [
+        (f"{result.measure}, cross-validated", f"{result.error:.3g} ({low:.3g} to {high:.3g})"),
+        ("support objects", f"{machine.n_support_} of {len(machine.alpha_)}"),
+        ("certificate", f"{machine.solution_.status.value}, gap {machine.dual_gap_:.1g}"),
+        ("data", f"{len(y)} rows" + (f", {X.shape[1]} columns" if is_numeric(X) else "")),
+    ]
+    what = "classification" if classifier else "regression"
+    return Report(title or f"P-SVM {what}", highlights, [s for s in found if s is not None])
+
+
+def _features(parts, X, y, names, n_features, classifier, options):
+    if not is_numeric(X) or parts.machine.kernel == "precomputed":
+        return None
+    task = "classification" if classifier else "regression"
+    ranking = rank_features(as_numbers(X), y, n_features=n_features, task=task, **options)
+    if not len(ranking.indices):
+        return Section("Top features", [Text("No feature says anything about the target.")])
+    return sections.feature_section(ranking, X, names)
+
+
+def versions():
+    """Versions of what the numbers depend on."""
+    from importlib.metadata import version
+
+    found = {name: version(name) for name in PACKAGES}
+    return {"Python": platform.python_version(), **found, "system": platform.platform()}
+
+
+def digest(X, y):
+    """SHA-256 of the data, the same for the same numbers."""
+    total = hashlib.sha256()
+    if sp.issparse(X):
+        X = sp.csr_array(X)
+        parts = [X.indptr.astype("<i8"), X.indices.astype("<i8"), X.data.astype("<f8")]
+    elif is_numeric(X):
+        parts = [np.ascontiguousarray(np.asarray(X, dtype="<f8"))]
+    else:
+        parts = [np.frombuffer("\n".join(map(str, X)).encode(), dtype=np.uint8)]
+    for part in parts:
+        total.update(part.tobytes())
+    total.update("\n".join(map(str, np.asarray(y).tolist())).encode())
+    return total.hexdigest()

@@ -1,0 +1,326 @@
+"""The sections of a report, each from what was computed for it."""
+
+import numpy as np
+from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, RocCurveDisplay
+
+from .._path import epsilon_path
+from .._spectrum import matrix_spectrum
+from ._blocks import Code, Figure, Section, Table, Text, Warnings
+from ._data import class_counts, column_names, describe
+from ._displays import (
+    EpsilonPathDisplay,
+    SearchDisplay,
+    SpectrumDisplay,
+    SupportDisplay,
+    support_names,
+)
+from ._style import BLUE, draw_svg, shorten
+from ._unwrap import described_matrix, numeric_target
+
+LARGEST_MATRIX = 2000
+"""Rows up to which a matrix among all objects is made for its spectrum and path."""
+MANY_CLASSES = 20
+
+
+def data_section(X, y, classifier, warnings, notes):
+    """What the data is and what stands out."""
+    blocks = [Text(note) for note in notes]
+    if warnings:
+        blocks.append(Warnings(warnings))
+    rows = [list(pair) for pair in describe(X, y, classifier)]
+    blocks.append(Table("The data", ["what", "value"], rows))
+    if classifier:
+        blocks.append(Table("Classes", ["class", "rows", "share"], class_counts(y)))
+    return Section("Data", blocks)
+
+
+def error_section(result, classifier):
+    """The cross-validated error and the plots of its predictions."""
+    low, high = result.interval
+    better = result.error < result.baseline
+    text = (
+        f"{result.measure.capitalize()} {result.error:.4g}, with a 95 % interval from {low:.4g} to "
+        f"{high:.4g}, over {len(result.fold_errors)} folds; each row was predicted by a model that "
+        "did not see it. Always guessing "
+        f"{'the largest class' if classifier else 'the mean'} has {result.baseline:.4g}"
+        f"{'.' if better else ', which is no worse: the model has learnt nothing that helps.'}"
+    )
+    folds = [[i + 1, int((result.folds == i).sum()), float(e)]
+             for i, e in enumerate(result.fold_errors)]  # fmt: skip
+    blocks = [Text(text), Table("Folds", ["fold", "rows", result.measure], folds)]
+    if result.warnings:
+        blocks.append(Warnings(result.warnings))
+    blocks += _class_figures(result) if classifier else [_prediction_figure(result)]
+    return Section("Cross-validated error", blocks)
+
+
+def _class_figures(result):
+    labels = np.unique(result.y)
+    blocks = []
+    if len(labels) <= MANY_CLASSES:
+        blocks.append(_confusion_figure(result, labels))
+    if len(labels) == 2 and result.scores is not None and result.scores.ndim == 1:
+        blocks.append(_roc_figure(result, labels))
+    return blocks
+
+
+def _confusion_figure(result, labels):
+    def draw(ax):
+        display = ConfusionMatrixDisplay.from_predictions(
+            result.y, result.predictions, ax=ax, cmap="cividis", colorbar=False,
+            display_labels=[shorten(label, 16) for label in labels],
+            xticks_rotation=45 if len(labels) > 4 else "horizontal",
+        )  # fmt: skip
+        display.ax_.set(xlabel="predicted", ylabel="true")
+
+    right = int((result.y == result.predictions).sum())
+    side = min(3.2 + 0.35 * len(labels), 8)
+    return Figure(
+        draw_svg(draw, (side + 0.8, side)),
+        f"Confusion matrix: {right} of {len(result.y)} rows on the diagonal.",
+        "Confusion matrix of the predictions of all folds.",
+    )
+
+
+def _roc_figure(result, labels):
+    area = []
+
+    def draw(ax):
+        display = RocCurveDisplay.from_predictions(
+            result.y, result.scores, pos_label=labels[1], ax=ax, plot_chance_level=True,
+            name="P-SVM",
+        )  # fmt: skip
+        area.append(display.roc_auc)
+        name = shorten(labels[1], 16)
+        ax.set(xlabel=f"others taken for {name}", ylabel=f"share of {name} found")
+
+    svg = draw_svg(draw, (4.6, 4.2))
+    return Figure(
+        svg,
+        f"ROC curve with an area of {area[0]:.3f}.",
+        f"ROC curve of the decision values of all folds; area {area[0]:.3f}. Values of different "
+        "folds come from different models, which can make the area too small.",
+    )
+
+
+def _prediction_figure(result):
+    def draw(ax):
+        PredictionErrorDisplay.from_predictions(
+            result.y, result.predictions, kind="actual_vs_predicted", ax=ax, subsample=1000,
+            random_state=0, scatter_kwargs={"alpha": 0.5, "s": 14, "color": BLUE},
+        )  # fmt: skip
+        ax.set(xlabel="predicted", ylabel="true")
+
+    r = np.corrcoef(result.y, result.predictions)[0, 1] if np.ptp(result.predictions) > 0 else 0.0
+    return Figure(
+        draw_svg(draw, (4.8, 4.4)),
+        f"True against predicted values; their correlation is {r:.3f}.",
+        f"True against predicted values of all folds (at most 1000 of them); correlation {r:.3f}. "
+        "Dashed: predictions without error.",
+    )
+
+
+def parameter_section(parts):
+    """The hyper-parameters and where they come from."""
+    machine = parts.machine
+    rows = [[name, _text(value)] for name, value in machine.get_params(deep=False).items()]
+    used = (
+        [["epsilon, as used", f"{machine.epsilon_:.6g}"]]
+        if np.isscalar(getattr(machine, "epsilon_", None))
+        else []
+    )
+    gamma = getattr(getattr(machine, "_kernel", None), "gamma", None)
+    used += [["gamma, as used", f"{gamma:.6g}"]] if isinstance(gamma, float) else []
+    blocks = []
+    if parts.steps is not None:
+        names = ", then ".join(_text(step) for _, step in parts.steps.steps)
+        blocks.append(Text(f"Before the P-SVM sees the columns: {names}."))
+    if parts.search is not None:
+        blocks += _search_blocks(parts.search)
+    elif isinstance(machine.epsilon, str):
+        blocks.append(Text(
+            f"epsilon was chosen by the rule {machine.epsilon!r}, the other parameters were given; "
+            "there was no search over several parameters."
+        ))  # fmt: skip
+    blocks.append(Table("Parameters of the P-SVM", ["parameter", "value"], used + rows))
+    return Section("Hyper-parameters", blocks)
+
+
+def _search_blocks(search):
+    results = search.cv_results_
+    names = [key for key in results if key.startswith("param_")]
+    order = np.argsort(-np.asarray(results["mean_test_score"]), kind="stable")[:50]
+    std = results.get("std_test_score", np.full(len(results["mean_test_score"]), np.nan))
+    rows = [
+        [
+            float(results["mean_test_score"][i]),
+            float(std[i]),
+            *(_plain(results[n][i]) for n in names),
+        ]
+        for i in order
+    ]
+    headers = ["mean score", "deviation", *(n.removeprefix("param_") for n in names)]
+    blocks = [Text(f"{len(results['mean_test_score'])} settings were tried.")]
+    try:
+        display = SearchDisplay(results)
+    except ValueError:  # nothing varies
+        return [*blocks, Table("Settings, the best first", headers, rows)]
+    svg = draw_svg(display.plot, (6.4, 4.0))
+    shown = " and ".join(display.params)
+    best = float(np.nanmax(results["mean_test_score"]))
+    figure = Figure(
+        svg,
+        f"Search over {shown}: the best mean score is {best:.4g}.",
+        f"Mean score of the folds over {shown}; where other parameters vary, the best of them.",
+    )
+    return [*blocks, figure, Table("Settings, the best first", headers, rows)]
+
+
+def matrix_section(parts, X):
+    """The spectrum of a pairwise matrix; None where there is none or it is too large."""
+    machine = parts.machine
+    if machine.kernel == "dyadic" or machine.row_objects is not None:
+        return None
+    n = len(X) if not hasattr(X, "shape") else X.shape[0]
+    if n > LARGEST_MATRIX:
+        return Section("Matrix of relations", [Text(
+            f"With more than {LARGEST_MATRIX} objects the eigenvalues are not computed."
+        )])  # fmt: skip
+    K, _ = described_matrix(machine, parts.transform(X))
+    spectrum = matrix_spectrum(K)
+    verdict = (
+        "It could come from a positive definite kernel."
+        if spectrum.positive_semidefinite
+        else "It is not a positive definite kernel; the P-SVM takes it as it is."
+    )
+    figure = Figure(
+        draw_svg(lambda ax: SpectrumDisplay(spectrum).plot(ax), (6.4, 3.4)),
+        f"Scree plot of the matrix among the objects: {spectrum}.",
+        "Absolute eigenvalues, the largest first.",
+    )
+    return Section("Matrix of relations", [Text(f"{spectrum}. {verdict}"), figure])
+
+
+def path_section(parts, X, y):
+    """The path along epsilon."""
+    title, machine = "Path along epsilon", parts.machine
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    try:
+        target = numeric_target(machine, y)
+        if machine.kernel not in ("dyadic", "precomputed") and n > LARGEST_MATRIX:
+            raise ValueError(f"With more than {LARGEST_MATRIX} objects the path is not drawn.")
+        K, names = described_matrix(machine, parts.transform(X))
+    except ValueError as reason:
+        return Section(title, [Text(str(reason))])
+    path = epsilon_path(K, target, machine.C)
+    display = EpsilonPathDisplay(path, names=names, epsilon=machine.epsilon_)
+    chosen = int(np.searchsorted(-path.knots, -machine.epsilon_))
+    numbers = np.diff(path._knot_alphas.indptr)
+    count = int(numbers[min(chosen, len(numbers) - 1)]) if len(numbers) else 0
+    text = (
+        f"From epsilon = {path.epsilon_max:.4g}, where nothing is selected, {len(path.order)} "
+        f"variables enter as epsilon is lowered. At the chosen {machine.epsilon_:.4g} about "
+        f"{count} are not zero."
+    )
+    figure = Figure(
+        draw_svg(lambda ax: display.plot(ax), (7.4, 4.0)),
+        f"Variables against epsilon. {text}",
+        "Each line is a variable; the first to enter have colours. Dotted: how many are not zero. "
+        "Dashed: the chosen epsilon.",
+    )
+    return Section(title, [Text(text), figure])
+
+
+def support_section(parts):
+    """Number and list of the support objects."""
+    machine = parts.machine
+    names = support_names(machine)
+    alpha = machine.alpha_[machine.support_]
+    text = f"{machine.n_support_} of {len(machine.alpha_)} descriptive objects have a weight."
+    blocks = [Text(text)]
+    if len(alpha):
+        display = SupportDisplay(alpha, names)
+        blocks.append(Figure(
+            draw_svg(lambda ax: display.plot(ax), (6.4, 0.9 + 0.26 * min(len(alpha), 15))),
+            f"Weights of the support objects; the largest is {_largest(names, alpha)}.",
+            "Weights alpha of the support objects; blue ones are positive, red ones negative.",
+        ))  # fmt: skip
+    order = np.argsort(-np.abs(alpha), kind="stable")[:200]
+    rows = [[names[j], float(alpha[j])] for j in order]
+    left = f" (the first {len(order)})" if len(order) < len(alpha) else ""
+    blocks.append(Table(f"Support objects{left}", ["object", "alpha"], rows))
+    return Section("Support objects", blocks)
+
+
+def _largest(names, alpha):
+    j = int(np.argmax(np.abs(alpha)))
+    return f"{names[j]} with {alpha[j]:.4g}"
+
+
+def feature_section(ranking, X, names):
+    """Top features with stability and stand-ins."""
+    names = column_names(X, names)
+    rows = [
+        [place + 1, names[j], float(size), float(share), _listed(stand_in, names)]
+        for place, (j, size, share, stand_in) in enumerate(
+            zip(ranking.indices, ranking.importance, ranking.stability, ranking.stand_ins,
+                strict=True)
+        )
+    ]  # fmt: skip
+    text = Text(
+        "Features in the order in which a linear P-SVM takes them as epsilon is lowered, each for "
+        "what it adds to those before. Stability is the share of random halves of the rows in "
+        "which the same selection takes it. Stand-ins are the unselected features most correlated "
+        "with it. The choice was made on all rows: an error measured with these features on "
+        "the same rows would be too small."
+    )
+    headers = ["place", "feature", "importance", "stability", "stand-ins (correlation)"]
+    return Section("Top features", [text, Table("Selected features", headers, rows)])
+
+
+def _listed(stand_in, names):
+    if stand_in is None:
+        return "none"
+    pairs = zip(stand_in.indices, stand_in.correlations, strict=True)
+    return ", ".join(f"{names[j]} ({r:+.2f})" for j, r in pairs)
+
+
+def certificate_section(parts):
+    """Status, gap and KKT violation of the solution."""
+    solution = parts.machine.solution_
+    rows = [
+        ["status", solution.status.value],
+        ["duality gap", f"{solution.gap:.3g}"],
+        ["objective", f"{solution.objective:.6g}"],
+        ["KKT violation", f"{solution.kkt_violation:.3g}"],
+        ["KKT violation relative to epsilon", f"{solution.kkt_violation / solution.epsilon:.3g}"
+         if solution.epsilon else "epsilon is 0"],
+        ["tolerance of it", f"{parts.machine.tol:.3g}"],
+        ["iterations", str(solution.n_iter)],
+    ]  # fmt: skip
+    text = Text(
+        "The objective of the final fit is at most the duality gap above its minimum. Gap and "
+        "violation were recomputed from the solution."
+    )
+    return Section("Certificate", [text, Table("Certificate", ["what", "value"], rows)])
+
+
+def repeat_section(command, versions, digest, model):
+    """How to get the same again."""
+    rows = [[name, version] for name, version in versions.items()]
+    blocks = [Code(command)] if command else []
+    blocks += [
+        Text("The estimator:"),
+        Code(repr(model)),
+        Text(f"Digest (SHA-256) of the rows and the target: {digest}."),
+        Table("Versions", ["what", "version"], rows),
+    ]
+    return Section("To repeat this", blocks)
+
+
+def _text(value):
+    return shorten(repr(value) if not isinstance(value, str) else value, 120)
+
+
+def _plain(value):
+    return value if isinstance(value, int | float | np.number) else _text(value)

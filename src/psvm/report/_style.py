@@ -1,0 +1,66 @@
+"""How plots look: in colours that all can tell apart, and with the same bytes every time."""
+
+import io
+
+BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
+PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
+PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, BLACK)
+"""The colours of Okabe and Ito, without yellow, which is too pale for lines."""
+DASHES = ("-", "--", "-.", ":")
+"""Lines differ by more than their colour."""
+GREY = "#767676"
+SEQUENTIAL = "cividis"
+"""A colour map whose lightness says the same to everybody."""
+
+RC = {
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 11,
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "legend.frameon": False,
+    "lines.linewidth": 1.5,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "psvm",
+    "text.parse_math": False,  # names of features may hold dollar signs
+}
+
+
+def check_matplotlib(caller):
+    """Import matplotlib or say how to get it."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError(f'{caller} needs matplotlib: pip install "psvm[plot]".') from error
+    return matplotlib
+
+
+def new_axes(ax, caller):
+    """The given axes, or those of a new figure."""
+    check_matplotlib(caller)
+    if ax is not None:
+        return ax
+    from matplotlib import pyplot
+
+    return pyplot.figure(layout="constrained").add_subplot()
+
+
+def draw_svg(draw, size=(7.0, 3.6)):
+    """The text of an SVG picture that ``draw(ax)`` makes, without touching pyplot's figures."""
+    matplotlib = check_matplotlib("The report")
+    from cycler import cycler
+    from matplotlib.figure import Figure
+
+    buffer = io.StringIO()
+    with matplotlib.rc_context({**RC, "axes.prop_cycle": cycler(color=PALETTE)}):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.add_subplot())
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue()
+
+
+def shorten(text, most=28):
+    """A name that fits beside a plot."""
+    text = " ".join(str(text).split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"
