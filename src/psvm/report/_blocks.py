@@ -43,6 +43,13 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Row:
+    """Blocks side by side, where there is room."""
+
+    blocks: list
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading and what stands below it."""
 

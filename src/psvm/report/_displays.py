@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._path import epsilon_path
 from .._spectrum import matrix_spectrum
-from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, new_axes, shorten
+from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label, new_axes
 from ._unwrap import described_matrix, numeric_target, unwrap
 
 
@@ -107,7 +107,7 @@ class EpsilonPathDisplay:
                 linestyle=DASHES[place // 2 % len(DASHES)],
                 linewidth=1.6,
                 alpha=1.0,
-                label=shorten(variable if self.names is None else self.names[variable]),
+                label=label(variable if self.names is None else self.names[variable]),
             )
         log = len(knots) > 0 and knots[-1] > 0
         ax.set(xlabel="epsilon", ylabel="alpha", xscale="log" if log else "linear")
@@ -122,7 +122,8 @@ class EpsilonPathDisplay:
         counts.set(ylabel="non-zero variables (dotted)", ylim=(0, None))
         counts.spines["right"].set_visible(True)
         if lines:
-            ax.legend(fontsize=8, loc="upper left", title="first to enter", title_fontsize=8)
+            place = {"loc": "center left", "bbox_to_anchor": (1.12, 0.5)}
+            ax.legend(fontsize=8, title="first to enter", title_fontsize=8, **place)
         self.ax_, self.figure_, self.counts_ax_, self.lines_ = ax, ax.figure, counts, lines
         return self
 
@@ -197,7 +198,7 @@ class SupportDisplay:
         places = np.arange(len(order))
         colours = np.where(values >= 0, BLUE, VERMILLION)
         self.bars_ = ax.barh(places, values, color=colours, height=0.75)
-        ax.set_yticks(places, [shorten(self.names[j]) for j in order])
+        ax.set_yticks(places, [label(self.names[j]) for j in order])
         ax.invert_yaxis()
         ax.axvline(0, color="black", linewidth=0.8)
         rest = len(self.alpha) - len(order)
@@ -315,7 +316,7 @@ class SearchDisplay:
         ax.errorbar(places, scores, yerr=spread, color=BLUE, marker="o", capsize=3)
         best = np.nanargmax(scores)
         ax.plot(places[best], scores[best], "*", color=VERMILLION, markersize=14, label="best")
-        ax.set_xticks(places, [_label(v) for v in values], rotation=45 if len(values) > 8 else 0)
+        ax.set_xticks(places, [_tick(v) for v in values], rotation=45 if len(values) > 8 else 0)
         ax.set(xlabel=_short(self.params[0]), ylabel="mean score of the folds")
         ax.legend()
 
@@ -325,8 +326,8 @@ class SearchDisplay:
         bar.set_label("mean score of the folds")
         best = np.unravel_index(np.nanargmax(scores), scores.shape)
         ax.plot(best[1], best[0], "*", color="white", markeredgecolor="black", markersize=15)
-        ax.set_yticks(range(len(values[0])), [_label(v) for v in values[0]])
-        ax.set_xticks(range(len(values[1])), [_label(v) for v in values[1]], rotation=45)
+        ax.set_yticks(range(len(values[0])), [_tick(v) for v in values[0]])
+        ax.set_xticks(range(len(values[1])), [_tick(v) for v in values[1]], rotation=45)
         ax.set(ylabel=_short(self.params[0]), xlabel=_short(self.params[1]))
         ax.set_title("the star marks the best", fontsize=9)
         for side in ax.spines.values():
@@ -349,8 +350,8 @@ def _values(results, name):
         return found
 
 
-def _label(value):
-    return f"{value:.3g}" if isinstance(value, float) else shorten(value, 16)
+def _tick(value):
+    return f"{value:.3g}" if isinstance(value, float) else label(value, 16)
 
 
 def _short(name):

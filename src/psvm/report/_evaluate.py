@@ -63,9 +63,15 @@ class CrossValidation:
     baseline: float
     warnings: list
 
-    def __str__(self):
-        low, high = self.interval
-        return f"{self.error:.4g} ({low:.4g} to {high:.4g}), baseline {self.baseline:.4g}"
+    def format(self, value):
+        """An error as text: a rate in percent."""
+        return f"{100 * value:.3g} %" if self.measure == "error rate" else f"{value:.4g}"
+
+    @property
+    def shown(self):
+        """The error with its interval as text."""
+        low, high = map(self.format, self.interval)
+        return f"{self.format(self.error)} ({low.removesuffix(' %')} to {high})"
 
 
 def cross_validate(model, X, y, *, cv=5, random_state=0, n_jobs=None, track=None):

@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from numbers import Integral, Real
 
-from ._blocks import Code, Figure, Table, Text, Warnings
+from ._blocks import Code, Figure, Row, Table, Text, Warnings
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -83,6 +83,11 @@ def _(block: Text):
 @_block.register
 def _(block: Code):
     return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
+
+
+@_block.register
+def _(block: Row):
+    return f'<div class="row">{"".join(map(_block, block.blocks))}</div>'
 
 
 @_block.register

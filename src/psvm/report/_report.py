@@ -129,10 +129,9 @@ def _make(model, X, y, *, title, names, command, notes, cv, n_features, **option
         sections.certificate_section(parts),
         sections.repeat_section(command, versions(), digest(X, y), model),
     ]
-    low, high = result.interval
     machine = parts.machine
     highlights = [
-        (f"{result.measure}, cross-validated", f"{result.error:.3g} ({low:.3g} to {high:.3g})"),
+        (f"{result.measure}, cross-validated", result.shown),
         ("support objects", f"{machine.n_support_} of {len(machine.alpha_)}"),
         ("certificate", f"{machine.solution_.status.value}, gap {machine.dual_gap_:.1g}"),
         ("data", f"{len(y)} rows" + (f", {X.shape[1]} columns" if is_numeric(X) else "")),

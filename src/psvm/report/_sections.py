@@ -5,7 +5,7 @@ from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, RocC
 
 from .._path import epsilon_path
 from .._spectrum import matrix_spectrum
-from ._blocks import Code, Figure, Section, Table, Text, Warnings
+from ._blocks import Code, Figure, Row, Section, Table, Text, Warnings
 from ._data import class_counts, column_names, describe
 from ._displays import (
     EpsilonPathDisplay,
@@ -14,7 +14,7 @@ from ._displays import (
     SupportDisplay,
     support_names,
 )
-from ._style import BLUE, draw_svg, shorten
+from ._style import BLUE, draw_svg, label, shorten
 from ._unwrap import described_matrix, numeric_target
 
 LARGEST_MATRIX = 2000
@@ -28,21 +28,20 @@ def data_section(X, y, classifier, warnings, notes):
     if warnings:
         blocks.append(Warnings(warnings))
     rows = [list(pair) for pair in describe(X, y, classifier)]
-    blocks.append(Table("The data", ["what", "value"], rows))
+    tables = [Table("The data", ["what", "value"], rows)]
     if classifier:
-        blocks.append(Table("Classes", ["class", "rows", "share"], class_counts(y)))
-    return Section("Data", blocks)
+        tables.append(Table("Classes", ["class", "rows", "share"], class_counts(y)))
+    return Section("Data", [*blocks, Row(tables)])
 
 
 def error_section(result, classifier):
     """The cross-validated error and the plots of its predictions."""
-    low, high = result.interval
+    guess = f"Always guessing {'the largest class' if classifier else 'the mean'}"
     better = result.error < result.baseline
     text = (
-        f"{result.measure.capitalize()} {result.error:.4g}, with a 95 % interval from {low:.4g} to "
-        f"{high:.4g}, over {len(result.fold_errors)} folds; each row was predicted by a model that "
-        "did not see it. Always guessing "
-        f"{'the largest class' if classifier else 'the mean'} has {result.baseline:.4g}"
+        f"{result.measure.capitalize()} {result.shown}: a 95 % interval in brackets, over "
+        f"{len(result.fold_errors)} folds; each row was predicted by a model that did not see it. "
+        f"{guess} has {result.format(result.baseline)}"
         f"{'.' if better else ', which is no worse: the model has learnt nothing that helps.'}"
     )
     folds = [[i + 1, int((result.folds == i).sum()), float(e)]
@@ -50,7 +49,7 @@ def error_section(result, classifier):
     blocks = [Text(text), Table("Folds", ["fold", "rows", result.measure], folds)]
     if result.warnings:
         blocks.append(Warnings(result.warnings))
-    blocks += _class_figures(result) if classifier else [_prediction_figure(result)]
+    blocks.append(Row(_class_figures(result) if classifier else [_prediction_figure(result)]))
     return Section("Cross-validated error", blocks)
 
 
@@ -67,8 +66,8 @@ def _class_figures(result):
 def _confusion_figure(result, labels):
     def draw(ax):
         display = ConfusionMatrixDisplay.from_predictions(
-            result.y, result.predictions, ax=ax, cmap="cividis", colorbar=False,
-            display_labels=[shorten(label, 16) for label in labels],
+            result.y, result.predictions, ax=ax, cmap="Blues", colorbar=False,
+            display_labels=[label(name, 16) for name in labels],
             xticks_rotation=45 if len(labels) > 4 else "horizontal",
         )  # fmt: skip
         display.ax_.set(xlabel="predicted", ylabel="true")
@@ -91,7 +90,7 @@ def _roc_figure(result, labels):
             name="P-SVM",
         )  # fmt: skip
         area.append(display.roc_auc)
-        name = shorten(labels[1], 16)
+        name = label(labels[1], 16)
         ax.set(xlabel=f"others taken for {name}", ylabel=f"share of {name} found")
 
     svg = draw_svg(draw, (4.6, 4.2))
@@ -123,14 +122,6 @@ def _prediction_figure(result):
 def parameter_section(parts):
     """The hyper-parameters and where they come from."""
     machine = parts.machine
-    rows = [[name, _text(value)] for name, value in machine.get_params(deep=False).items()]
-    used = (
-        [["epsilon, as used", f"{machine.epsilon_:.6g}"]]
-        if np.isscalar(getattr(machine, "epsilon_", None))
-        else []
-    )
-    gamma = getattr(getattr(machine, "_kernel", None), "gamma", None)
-    used += [["gamma, as used", f"{gamma:.6g}"]] if isinstance(gamma, float) else []
     blocks = []
     if parts.steps is not None:
         names = ", then ".join(_text(step) for _, step in parts.steps.steps)
@@ -142,8 +133,24 @@ def parameter_section(parts):
             f"epsilon was chosen by the rule {machine.epsilon!r}, the other parameters were given; "
             "there was no search over several parameters."
         ))  # fmt: skip
-    blocks.append(Table("Parameters of the P-SVM", ["parameter", "value"], used + rows))
-    return Section("Hyper-parameters", blocks)
+    blocks.append(Table("Parameters of the P-SVM", ["parameter", "value"], _parameters(machine)))
+    return Section("Hyper-parameters", [*blocks, Text("All others have their default values.")])
+
+
+def _parameters(machine):
+    """The parameters that were changed or computed, and those that always matter."""
+    given, standard = machine.get_params(deep=False), type(machine)().get_params(deep=False)
+    shown = {
+        name: _text(value)
+        for name, value in given.items()
+        if name in ("C", "epsilon", "kernel") or repr(value) != repr(standard[name])
+    }
+    kernel = getattr(machine, "_kernel", None)
+    used = {"epsilon": getattr(machine, "epsilon_", None), "gamma": getattr(kernel, "gamma", None)}
+    for name, value in used.items():
+        if isinstance(value, float) and given[name] != value:
+            shown[f"{name}, as used"] = f"{value:.6g}"
+    return sorted(shown.items())
 
 
 def _search_blocks(search):
@@ -243,7 +250,7 @@ def support_section(parts):
         blocks.append(Figure(
             draw_svg(lambda ax: display.plot(ax), (6.4, 0.9 + 0.26 * min(len(alpha), 15))),
             f"Weights of the support objects; the largest is {_largest(names, alpha)}.",
-            "Weights alpha of the support objects; blue ones are positive, red ones negative.",
+            "Weights alpha of the support objects; blue ones are positive, orange ones negative.",
         ))  # fmt: skip
     order = np.argsort(-np.abs(alpha), kind="stable")[:200]
     rows = [[names[j], float(alpha[j])] for j in order]

@@ -23,7 +23,6 @@ RC = {
     "lines.linewidth": 1.5,
     "svg.fonttype": "path",
     "svg.hashsalt": "psvm",
-    "text.parse_math": False,  # names of features may hold dollar signs
 }
 
 
@@ -61,6 +60,11 @@ def draw_svg(draw, size=(7.0, 3.6)):
 
 
 def shorten(text, most=28):
-    """A name that fits beside a plot."""
+    """A text that is not too long."""
     text = " ".join(str(text).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def label(text, most=28):
+    """A name for a plot, in which a dollar sign is a dollar sign."""
+    return shorten(text, most).replace("$", r"\$")

@@ -55,7 +55,7 @@ def described_matrix(machine, X):
     if machine.row_objects is not None:
         raise ValueError("Of chosen row objects the estimator keeps only those of the support.")
     X = machine._validate(X, reset=False)
-    return np.asarray(machine._kernel(X, X)), None
+    return np.asarray(machine._kernel(X, X)), [f"row {j}" for j in range(X.shape[0])]
 
 
 def numeric_target(machine, y):
