@@ -1,0 +1,7 @@
+"""``python -m psvm.cli``."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

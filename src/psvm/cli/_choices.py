@@ -1,0 +1,103 @@
+"""Sensible choices for a user who made none, each with a sentence that says so."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+MOST_CLASSES = 10
+"""Whole numbers with at most so many different values are taken for classes."""
+MEASURED = ("dyadic", "precomputed")
+
+
+def choose_task(run, y, name):
+    """Classification or regression, and y as it needs it."""
+    task, what = run.params["task"], f"Target {name!r}" if name else "The target"
+    numeric = y.dtype.kind in "fiu"
+    values, counts = np.unique(y, return_counts=True)
+    if task == "auto":
+        few = y.dtype.kind in "iu" and len(values) <= MOST_CLASSES
+        whole = y.dtype.kind == "f" and len(values) == 2
+        task = "classification" if few or whole or not numeric else "regression"
+        shown = ", ".join(f"{v} {c}x" for v, c in zip(values[:6], counts[:6], strict=True))
+        why = f"{len(values)} classes ({shown}{', …' if len(values) > 6 else ''})"
+        if task == "regression":
+            why = f"numbers from {values[0]:.6g} to {values[-1]:.6g}"
+        run.choose("task", task, f"{what}: {why}, so this is a {task} (--task).")
+    if task == "regression" and not numeric:
+        raise ValueError(f"{what} holds words, e.g. {values[0]!r}; a regression needs numbers.")
+    if len(values) < 2:
+        raise ValueError(f"{what} has one value only, {values[0]!r}: there is nothing to learn.")
+    return task, y.astype(np.float64) if task == "regression" else y
+
+
+def choose_kernel(run, table):
+    """The kernel by the kind of data."""
+    kernel, X = run.params["kernel"], table.X
+    sequences = not sp.issparse(X) and X.ndim == 1
+    if kernel == "auto":
+        kernel, reason = _kernel_for(table, sequences)
+        run.choose("kernel", kernel, f"{reason} (--kernel {kernel}).")
+    if sequences != (kernel == "spectrum"):
+        kind = "sequences" if sequences else "a matrix of numbers"
+        raise ValueError(f"{table.source} holds {kind}, which --kernel {kernel} cannot describe.")
+    return kernel
+
+
+def _kernel_for(table, sequences):
+    X, names = table.X, table.feature_names
+    if sequences:
+        return "spectrum", "Sequences: described by their words of three letters"
+    if X.shape[0] == X.shape[1] and X.shape[0] > 2 and _relates_rows(X, names, table.row_names):
+        return "precomputed", "A square matrix of relations among the rows: used as it is"
+    if X.shape[1] > X.shape[0]:
+        return "dyadic", "More columns than rows: the columns themselves describe the rows"
+    return "rbf", "Rows described by their distances to other rows, an RBF kernel"
+
+
+def _relates_rows(X, names, row_names):
+    if names is not None and row_names is not None and list(names) == list(row_names):
+        return True
+    difference = X - X.T
+    return not (difference.nnz if sp.issparse(difference) else difference.any())
+
+
+def make_model(run, table, task, **parameters):
+    """The estimator of a command, with what is done to the columns before."""
+    from .. import PSVC, PSVR
+    from ..kernels import Spectrum
+
+    params, kernel = run.params, choose_kernel(run, table)
+    estimator = PSVC if task == "classification" else PSVR
+    machine = estimator(
+        kernel=Spectrum(k=3) if kernel == "spectrum" else kernel,
+        **{"epsilon": params.get("epsilon", "auto"), "C": params.get("C", np.inf),
+           "gamma": params.get("gamma", "scale"), "random_state": run.seed, **parameters},
+    )  # fmt: skip
+    return preprocess(run, table, kernel, machine)
+
+
+def preprocess(run, table, kernel, machine):
+    """A pipeline that fills in and standardises columns, if needed."""
+    steps = []
+    if kernel != "spectrum" and run.params["missing"] == "impute":
+        steps.append(SimpleImputer(strategy="median", keep_empty_features=True))
+    scale = run.params.get("scale")
+    if scale is None:
+        scale = kernel not in (*MEASURED, "spectrum")
+        if scale:
+            run.choose("scale", True, "Columns are standardised for the kernel (--no-scale).")
+    elif scale and kernel in (*MEASURED, "spectrum"):
+        raise ValueError(f"--scale makes no sense with --kernel {kernel}.")
+    if scale:
+        steps.append(StandardScaler(with_mean=not sp.issparse(table.X)))
+    return make_pipeline(*steps, machine) if steps else machine
+
+
+def feature_names(table):
+    """Names of the columns, or numbers as names."""
+    if sp.issparse(table.X) or table.X.ndim == 2:
+        n = table.X.shape[1]
+        return table.feature_names or [f"column {j + 1}" for j in range(n)]
+    return None

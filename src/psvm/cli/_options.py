@@ -1,0 +1,132 @@
+"""Options that several commands share."""
+
+import functools
+
+import click
+
+from . import _settings
+
+FILE = click.Path(exists=True, dir_okay=False)
+OUTPUT = click.Path(dir_okay=False)
+KERNELS = ("auto", "rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed",
+           "dyadic", "spectrum")  # fmt: skip
+data = click.argument("data", type=FILE)
+
+
+def _all(*options):
+    """Several options as one decorator, shown in this order."""
+
+    def decorate(function):
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+class Epsilon(click.ParamType):
+    """A number of at least 0, "auto" or "aicc"."""
+
+    name = "NUMBER|auto|aicc"
+
+    def convert(self, value, param, ctx):
+        """The value as a number or a rule."""
+        if value in ("auto", "aicc") or isinstance(value, float):
+            return value
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < float("inf"):
+            self.fail(f"{value!r} is not a number of at least 0, 'auto' or 'aicc'.", param, ctx)
+        return number
+
+
+class Gamma(click.ParamType):
+    """A positive number, "scale" or "auto"."""
+
+    name = "NUMBER|scale|auto"
+
+    def convert(self, value, param, ctx):
+        """The value as a number or a rule."""
+        if value in ("scale", "auto") or isinstance(value, float):
+            return value
+        try:
+            number = float(value)
+        except ValueError:
+            number = 0.0
+        if not 0 < number < float("inf"):
+            self.fail(f"{value!r} is not a number above 0, 'scale' or 'auto'.", param, ctx)
+        return number
+
+
+reading = _all(
+    click.option("--target-file", type=FILE, help="A file that holds the target."),
+    click.option("--transpose", is_flag=True, help="The samples are columns, as in genes x samples."),
+    click.option("--header/--no-header", default=None, help="Is the first line a header? [detected]"),
+    click.option("--row-names/--no-row-names", default=None,
+                 help="Does the first column name the rows? [detected]"),
+    click.option("--delimiter", default="auto", help="What separates the cells. [detected]"),
+    click.option("--decimal", default="auto", help="The decimal sign. [detected]"),
+    click.option("--encoding", default="auto", help="The encoding of the text. [detected]"),
+    click.option("--format", "format", default="auto",
+                 help="csv, svmlight, npy, npz, mtx, parquet, feather, fasta or h5ad. [detected]"),
+    click.option("--missing", type=click.Choice(["error", "drop", "impute"]), default="error",
+                 show_default=True, help="Rows with missing cells are an error, are left out, or "
+                 "get the median of the column."),
+    click.option("--categorical", type=click.Choice(["error", "onehot", "drop"]), default="error",
+                 show_default=True, help="Columns of words are an error, become columns of 0 and 1, "
+                 "or are left out."),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeatable."),
+)  # fmt: skip
+
+target = click.option("--target", help="Name or number of the column to be predicted.")
+
+modelling = _all(
+    click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
+                 default="auto", show_default=True, help="What the target is."),
+    click.option("--kernel", type=click.Choice(KERNELS), default="auto", show_default=True,
+                 help="How rows are described. dyadic: by the columns as they are; precomputed: the "
+                 "matrix holds relations among the rows; spectrum: sequences by their words."),
+    click.option("--epsilon", type=Epsilon(), default="auto", show_default=True,
+                 help="Correlation threshold; larger: fewer support objects."),
+    click.option("-C", "--bound", "C", type=click.FloatRange(0, min_open=True),
+                 default=float("inf"), show_default=True, help="Bound of the variables."),
+    click.option("--gamma", type=Gamma(), default="scale", show_default=True,
+                 help="Width parameter of rbf, laplacian and poly."),
+    click.option("--scale/--no-scale", default=None,
+                 help="Standardise the columns? [for kernels of vectors]"),
+)  # fmt: skip
+
+folds = click.option("--folds", type=click.IntRange(2), default=5, show_default=True,
+                     help="Number of folds of the cross-validation.")  # fmt: skip
+
+general = _all(
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
+                 help="Seed of all random choices."),
+    click.option("--jobs", type=int, default=1, show_default=True,
+                 help="Number of processes; -1: all processors."),
+)  # fmt: skip
+
+talking = _all(
+    click.option("--json", is_flag=True, help="Print the result as JSON."),
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and --json)."),
+    click.option("-v", "--verbose", is_flag=True, help="Say what is chosen also when piped."),
+    click.option("--config", type=FILE, is_eager=True, expose_value=True, callback=_settings.load,
+                 help="Take the settings from a TOML file, as written beside the output of a run."),
+)  # fmt: skip
+
+
+def runs(function):
+    """Give the command a `Run` in place of its parameters and return the exit code."""
+
+    @click.pass_context
+    @functools.wraps(function)
+    def wrapped(ctx, **_):
+        from ._run import Run
+
+        run = Run(ctx)
+        function(run)
+        return run.finish()
+
+    return wrapped

@@ -1,0 +1,64 @@
+"""Data files as the commands read them."""
+
+import click
+
+from ._run import compare_with_record
+
+
+def read(run, *, needs_target=True, features=None, target_name=None, path=None):
+    """The table of a command's data file, with its detections said."""
+    from ..io import DataError, read_table
+
+    params = run.params
+    path = path or params["data"]
+    if needs_target and params.get("target") is None and params.get("target_file") is None:
+        if not _has_own_target(path, params["format"]):
+            raise click.UsageError(
+                "Say which column is to be predicted: --target NAME (or --target-file FILE). "
+                f"'psvm check {path}' lists the columns."
+            )
+    options = reading_options(params)
+    options["features"] = features
+    target = params.get("target", target_name)
+    with run.watched():
+        try:
+            table = read_table(path, target=target, **options)
+        except DataError:
+            if not _is_number(target):
+                raise
+            table = read_table(path, target=int(target), **options)
+    run.reads(path)
+    compare_with_record(run)
+    for sentence in table.detection:
+        run.note(sentence)
+    if needs_target and table.y is None:
+        raise click.UsageError(f"{path} holds no target: give --target or --target-file.")
+    return table
+
+
+def reading_options(params):
+    """The options of `read_table` that a command was given."""
+    auto = {None: "auto"}
+    return {
+        "target_file": params["target_file"],
+        "transpose": params["transpose"],
+        "header": auto.get(params["header"], params["header"]),
+        "row_names": auto.get(params["row_names"], params["row_names"]),
+        "delimiter": params["delimiter"].replace("\\t", "\t"),
+        "decimal": params["decimal"],
+        "encoding": params["encoding"],
+        "format": params["format"],
+        "missing": "nan" if params["missing"] == "impute" else params["missing"],
+        "categorical": params["categorical"],
+        "ignore": params["ignore"],
+    }
+
+
+def _has_own_target(path, format):
+    names = (".svm", ".svmlight", ".libsvm", ".npz")
+    stem = str(path).lower().removesuffix(".gz").removesuffix(".bz2").removesuffix(".xz")
+    return format in ("svmlight", "npz") or stem.endswith(names)
+
+
+def _is_number(target):
+    return target is not None and target.removeprefix("-").isdigit()

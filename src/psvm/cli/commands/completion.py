@@ -1,0 +1,13 @@
+"""``psvm completion``."""
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command("completion", epilog="Example: psvm completion bash >> ~/.bashrc")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell):
+    """Print the completion script of SHELL, for its start-up file."""
+    from .._app import app
+
+    click.echo(get_completion_class(shell)(app, {}, "psvm", "_PSVM_COMPLETE").source())

@@ -1,0 +1,62 @@
+"""``psvm convert``."""
+
+import click
+
+from .. import _options as options
+
+
+@click.command("convert", epilog="Examples: psvm convert train.csv train.npz --target y; psvm convert "
+               "m.psvm m.py; psvm convert m.psvm m.txt")  # fmt: skip
+@click.argument("data", type=options.FILE)
+@click.argument("output", type=options.OUTPUT)
+@options.target
+@options.reading
+@options.talking
+@options.runs
+def command(run):
+    """Convert DATA to the format that the name of OUTPUT says.
+
+    A model file becomes text for people (.txt) or Python that predicts with NumPy alone (.py).
+    """
+    from .._files import check_writable
+
+    data, output = run.params["data"], run.params["output"]
+    check_writable(output)
+    if _is_model(data):
+        _convert_model(run, data, output)
+    else:
+        from ...io import write_table
+        from .._read import read
+
+        table = read(run, needs_target=False)
+        write_table(table, output)
+    run.wrote(output)
+    run.results["output"] = output
+    run.show(output)
+
+
+def _is_model(path):
+    from ...io import ModelFileError, model_info
+
+    if str(path).endswith(".psvm"):
+        return True
+    try:
+        model_info(path)
+    except ModelFileError:
+        return False
+    return True
+
+
+def _convert_model(run, data, output):
+    from ... import load
+    from ...io import atomic_write, export_numpy, export_text
+
+    exports = {".txt": export_text, ".py": export_numpy}
+    suffix = output[output.rfind(".") :] if "." in output else ""
+    if suffix not in exports:
+        raise click.UsageError("A model becomes .txt (for people) or .py (NumPy alone).")
+    with run.watched():
+        text = exports[suffix](load(data))
+    run.reads(data)
+    with atomic_write(output, "w", encoding="utf-8") as file:
+        file.write(text)

@@ -1,0 +1,52 @@
+"""``psvm cv``."""
+
+import click
+
+from .. import _options as options
+
+
+@click.command("cv", epilog="Example: psvm cv train.csv --target diagnosis --folds 10 --jobs 2")
+@options.data
+@options.target
+@options.folds
+@click.option("--output", type=options.OUTPUT, help="A CSV file for the predictions of all folds.")
+@options.modelling
+@options.reading
+@options.general
+@options.talking
+@options.runs
+def command(run):
+    """Cross-validate a model of DATA: its error on rows it has not seen, with a 95 % interval."""
+    from ...report import cross_validate
+    from .._choices import choose_task, make_model
+    from .._files import check_writable, write_rows
+    from .._read import read
+
+    check_writable(run.params["output"])
+    table = read(run)
+    task, y = choose_task(run, table.y, table.target_name)
+    model = make_model(run, table, task)
+    with run.watched():
+        result = cross_validate(
+            model, table.X, y, cv=run.params["folds"], random_state=run.seed, n_jobs=run.jobs,
+            track=run.track("cross-validation"),
+        )  # fmt: skip
+    for text in result.warnings:
+        run.warn(text)
+    run.results |= {
+        "measure": result.measure,
+        "error": result.error,
+        "interval": result.interval,
+        "baseline": result.baseline,
+        "fold_errors": result.fold_errors,
+    }
+    run.show(f"{result.measure}  {result.shown} in {len(result.fold_errors)} folds")
+    guess = "the largest class" if task == "classification" else "the mean"
+    run.show(f"always {guess}  {result.format(result.baseline)}")
+    if run.params["output"]:
+        names = table.row_names or range(1, len(y) + 1)
+        rows = zip(names, result.folds + 1, y, result.predictions, strict=True)
+        write_rows(run.params["output"], ["row", "fold", "true", "predicted"], rows)
+        run.wrote(run.params["output"])
+        run.results["output"] = run.params["output"]
+        run.show(f"predictions  {run.params['output']}")

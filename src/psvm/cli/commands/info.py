@@ -1,0 +1,30 @@
+"""``psvm info``."""
+
+import click
+
+from .. import _options as options
+
+
+@click.command("info", epilog="Example: psvm info m.psvm --json")
+@click.argument("model", type=options.FILE)
+@options.talking
+@options.runs
+def command(run):
+    """Say what is in the model file MODEL. Nothing in it is executed."""
+    from ...io import model_info
+
+    with run.watched():
+        info = model_info(run.params["model"])
+    run.results |= info
+    for name, value in info.items():
+        if isinstance(value, dict):
+            run.show(f"{name}:")
+            for key, inner in value.items():
+                run.show(f"  {key:20} {_short(inner)}")
+        else:
+            run.show(f"{name:22} {_short(value)}")
+
+
+def _short(value, most=70):
+    text = str(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,66 @@
+"""``psvm select``."""
+
+import click
+
+from .. import _options as options
+
+
+@click.command("select", epilog="Examples: psvm select train.csv --target y --n-features 5; psvm "
+               "select genes.tsv.gz --transpose --target-file classes.csv --output g.csv")  # fmt: skip
+@options.data
+@options.target
+@click.option("--n-features", type=click.IntRange(1), help="How many at most. [by cross-validation]")
+@click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
+              default="auto", show_default=True, help="What the target is.")  # fmt: skip
+@click.option("--output", type=options.OUTPUT, help="A CSV file for the list.")
+@options.reading
+@options.general
+@options.talking
+@options.runs
+def command(run):
+    """Select features of DATA that say something about the target.
+
+    They come in the order in which they enter, with the share of random halves of the rows in which
+    they are selected again, and the unselected ones most correlated with them.
+    """
+    from ...report import rank_features
+    from ...report._data import as_numbers, is_numeric
+    from .._choices import choose_task, feature_names
+    from .._files import check_writable, write_rows
+    from .._read import read
+
+    check_writable(run.params["output"])
+    table = read(run)
+    if not is_numeric(table.X):
+        raise ValueError(f"{table.source} holds sequences; features are columns of numbers.")
+    task, y = choose_task(run, table.y, table.target_name)
+    if run.params["n_features"] is None:
+        run.note("The number of features follows from the cross-validated epsilon (--n-features).")
+    with run.watched():
+        found = rank_features(
+            as_numbers(table.X), y, n_features=run.params["n_features"], task=task,
+            random_state=run.seed, n_jobs=run.jobs, track=run.track("stability"),
+        )  # fmt: skip
+    names = feature_names(table)
+    headers = ["place", "feature", "importance", "stability", "stand-ins"]
+    rows = [
+        (place + 1, names[j], float(size), float(share), _listed(stand_in, names))
+        for place, (j, size, share, stand_in) in enumerate(
+            zip(found.indices, found.importance, found.stability, found.stand_ins, strict=True)
+        )
+    ]
+    run.results["features"] = [dict(zip(headers, row, strict=True)) for row in rows]
+    run.results["epsilon"] = found.selector.epsilon_
+    run.table("Selected features", headers, rows)
+    if not rows:
+        run.warn("No column says anything about the target.")
+    if run.params["output"]:
+        write_rows(run.params["output"], headers, rows)
+        run.wrote(run.params["output"])
+
+
+def _listed(stand_in, names):
+    if stand_in is None:
+        return ""
+    pairs = zip(stand_in.indices, stand_in.correlations, strict=True)
+    return "; ".join(f"{names[j]} ({r:+.2f})" for j, r in pairs)
