@@ -24,6 +24,11 @@ def _all(*options):
     return decorate
 
 
+def examples(*lines):
+    """The epilog of a command: lines as they are typed."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
 class Epsilon(click.ParamType):
     """A number of at least 0, "auto" or "aicc"."""
 
@@ -62,8 +67,8 @@ class Gamma(click.ParamType):
 
 reading = _all(
     click.option("--target-file", type=FILE, help="A file that holds the target."),
-    click.option("--transpose", is_flag=True, help="The samples are columns, as in genes x samples."),
-    click.option("--header/--no-header", default=None, help="Is the first line a header? [detected]"),
+    click.option("--transpose", is_flag=True, help="The samples are columns (genes x samples)."),
+    click.option("--header/--no-header", default=None, help="Is the first line one? [detected]"),
     click.option("--row-names/--no-row-names", default=None,
                  help="Does the first column name the rows? [detected]"),
     click.option("--delimiter", default="auto", help="What separates the cells. [detected]"),
@@ -75,9 +80,9 @@ reading = _all(
                  show_default=True, help="Rows with missing cells are an error, are left out, or "
                  "get the median of the column."),
     click.option("--categorical", type=click.Choice(["error", "onehot", "drop"]), default="error",
-                 show_default=True, help="Columns of words are an error, become columns of 0 and 1, "
-                 "or are left out."),
-    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out; repeatable."),
+                 show_default=True, help="Columns of words are an error, become columns of 0 "
+                 "and 1, or are left out."),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave it out; repeatable."),
 )  # fmt: skip
 
 target = click.option("--target", help="Name or number of the column to be predicted.")
@@ -86,8 +91,8 @@ modelling = _all(
     click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
                  default="auto", show_default=True, help="What the target is."),
     click.option("--kernel", type=click.Choice(KERNELS), default="auto", show_default=True,
-                 help="How rows are described. dyadic: by the columns as they are; precomputed: the "
-                 "matrix holds relations among the rows; spectrum: sequences by their words."),
+                 help="How rows are described. dyadic: by the columns as they are; precomputed: "
+                 "the matrix holds relations among the rows; spectrum: sequences by their words."),
     click.option("--epsilon", type=Epsilon(), default="auto", show_default=True,
                  help="Correlation threshold; larger: fewer support objects."),
     click.option("-C", "--bound", "C", type=click.FloatRange(0, min_open=True),

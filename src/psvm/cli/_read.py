@@ -11,12 +11,12 @@ def read(run, *, needs_target=True, features=None, target_name=None, path=None):
 
     params = run.params
     path = path or params["data"]
-    if needs_target and params.get("target") is None and params.get("target_file") is None:
-        if not _has_own_target(path, params["format"]):
-            raise click.UsageError(
-                "Say which column is to be predicted: --target NAME (or --target-file FILE). "
-                f"'psvm check {path}' lists the columns."
-            )
+    unsaid = params.get("target") is None and params.get("target_file") is None
+    if needs_target and unsaid and not _has_own_target(path, params["format"]):
+        raise click.UsageError(
+            "Say which column is to be predicted: --target NAME (or --target-file FILE). "
+            f"'psvm check {path}' lists the columns."
+        )
     options = reading_options(params)
     options["features"] = features
     target = params.get("target", target_name)

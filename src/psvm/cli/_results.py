@@ -22,8 +22,8 @@ def describe_model(run, model, names):
     run.show(f"support objects  {machine.n_support_} of {len(alpha)}")
     run.show(f"epsilon          {', '.join(f'{e:.6g}' for e in epsilon[:5])}")
     run.show(
-        f"certificate      {worst.status.value}, duality gap {machine.dual_gap_:.3g}, KKT violation "
-        f"{machine.kkt_violation_:.3g}"
+        f"certificate      {worst.status.value}, duality gap {machine.dual_gap_:.3g}, KKT "
+        f"violation {machine.kkt_violation_:.3g}"
     )
 
 

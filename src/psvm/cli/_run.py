@@ -143,7 +143,9 @@ class Run:
         text = _settings.dump({name: settings, "record": record | digests})
         path = f"{self._output}.toml"
         with atomic_write(path, "w", encoding="utf-8") as file:
-            file.write(f"# Repeat with: {shlex.join(['psvm', name, '--config', Path(path).name])}\n")
+            file.write(
+                f"# Repeat with: {shlex.join(['psvm', name, '--config', Path(path).name])}\n"
+            )
             file.write(text)
 
     def _write_log(self):

@@ -37,7 +37,7 @@ class Table:
 class Figure:
     """A picture and what it shows, in words."""
 
-    svg: str
+    svg: bytes
     alt: str
     caption: str
 

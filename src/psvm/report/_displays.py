@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._path import epsilon_path
 from .._spectrum import matrix_spectrum
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label, new_axes
-from ._unwrap import described_matrix, numeric_target, unwrap
+from ._unwrap import described_matrix, numeric_target, support_names, unwrap, weights
 
 
 class EpsilonPathDisplay:
@@ -78,7 +78,7 @@ class EpsilonPathDisplay:
         EpsilonPathDisplay
         """
         parts = unwrap(estimator)
-        K, names = described_matrix(parts.machine, parts.transform(X))
+        K, names = described_matrix(parts, X)
         path = epsilon_path(K, numeric_target(parts.machine, y), parts.machine.C)
         return cls.from_path(path, names=names, epsilon=parts.machine.epsilon_, ax=ax)
 
@@ -174,9 +174,9 @@ class SupportDisplay:
         -------
         SupportDisplay
         """
-        machine = unwrap(estimator).machine
-        check_is_fitted(machine, "alpha_")
-        return cls(machine.alpha_[machine.support_], support_names(machine)).plot(ax, most=most)
+        parts = unwrap(estimator)
+        alpha = weights(parts.machine)[parts.machine.support_]
+        return cls(alpha, support_names(parts)).plot(ax, most=most)
 
     def plot(self, ax=None, *, most=15):
         """Draw it.
@@ -205,15 +205,6 @@ class SupportDisplay:
         ax.set_xlabel(f"alpha ({rest} smaller ones not shown)" if rest else "alpha")
         self.ax_, self.figure_ = ax, ax.figure
         return self
-
-
-def support_names(machine):
-    """Names of the support objects: those of columns, or numbers of rows."""
-    if machine.kernel == "dyadic" and hasattr(machine, "feature_names_in_"):
-        return [str(name) for name in machine.support_objects_]
-    own = machine.kernel != "dyadic" and machine.row_objects is None
-    word = "column" if machine.kernel == "dyadic" else "row" if own else "row object"
-    return [f"{word} {j}" for j in machine.support_]
 
 
 class SearchDisplay:
@@ -418,7 +409,7 @@ class SpectrumDisplay:
         SpectrumDisplay
         """
         parts = unwrap(estimator)
-        K, _ = described_matrix(parts.machine, parts.transform(X))
+        K, _ = described_matrix(parts, X)
         return cls.from_matrix(K, ax=ax)
 
     def plot(self, ax=None):

@@ -98,7 +98,7 @@ def _(block: Warnings):
 
 @_block.register
 def _(block: Figure):
-    data = base64.b64encode(block.svg.encode()).decode()
+    data = base64.b64encode(block.svg).decode()
     return (
         f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{escape(block.alt)}">'
         f"<figcaption>{escape(block.caption)}</figcaption></figure>"

@@ -16,7 +16,7 @@ from ._evaluate import cross_validate
 from ._features import rank_features
 from ._page import render
 from ._style import check_matplotlib
-from ._unwrap import unwrap
+from ._unwrap import solutions, unwrap
 
 PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")
 
@@ -116,7 +116,7 @@ def write_report(
 
 
 def _make(model, X, y, *, title, names, command, notes, cv, n_features, **options):
-    parts, y, classifier = unwrap(model), np.asarray(y), is_classifier(model)
+    parts, y, classifier = unwrap(model, names), np.asarray(y), is_classifier(model)
     result = cross_validate(model, X, y, cv=cv, **options)
     found = [
         sections.data_section(X, y, classifier, find_warnings(X, y, classifier, names), notes),
@@ -132,12 +132,17 @@ def _make(model, X, y, *, title, names, command, notes, cv, n_features, **option
     machine = parts.machine
     highlights = [
         (f"{result.measure}, cross-validated", result.shown),
-        ("support objects", f"{machine.n_support_} of {len(machine.alpha_)}"),
-        ("certificate", f"{machine.solution_.status.value}, gap {machine.dual_gap_:.1g}"),
+        ("support objects", f"{machine.n_support_} of {np.shape(machine.alpha_)[-1]}"),
+        ("certificate", _certificate(machine)),
         ("data", f"{len(y)} rows" + (f", {X.shape[1]} columns" if is_numeric(X) else "")),
     ]
     what = "classification" if classifier else "regression"
     return Report(title or f"P-SVM {what}", highlights, [s for s in found if s is not None])
+
+
+def _certificate(machine):
+    states = dict.fromkeys(solution.status.value for solution in solutions(machine))
+    return ", ".join([*states, f"gap {machine.dual_gap_:.1g}"])
 
 
 def _features(parts, X, y, names, n_features, classifier, options):

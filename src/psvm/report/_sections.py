@@ -7,15 +7,16 @@ from .._path import epsilon_path
 from .._spectrum import matrix_spectrum
 from ._blocks import Code, Figure, Row, Section, Table, Text, Warnings
 from ._data import class_counts, column_names, describe
-from ._displays import (
-    EpsilonPathDisplay,
-    SearchDisplay,
-    SpectrumDisplay,
-    SupportDisplay,
+from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay
+from ._style import BLUE, draw, label, shorten
+from ._unwrap import (
+    described_matrix,
+    is_measured,
+    numeric_target,
+    solutions,
     support_names,
+    weights,
 )
-from ._style import BLUE, draw_svg, label, shorten
-from ._unwrap import described_matrix, numeric_target
 
 LARGEST_MATRIX = 2000
 """Rows up to which a matrix among all objects is made for its spectrum and path."""
@@ -64,7 +65,7 @@ def _class_figures(result):
 
 
 def _confusion_figure(result, labels):
-    def draw(ax):
+    def paint(ax):
         display = ConfusionMatrixDisplay.from_predictions(
             result.y, result.predictions, ax=ax, cmap="Blues", colorbar=False,
             display_labels=[label(name, 16) for name in labels],
@@ -75,7 +76,7 @@ def _confusion_figure(result, labels):
     right = int((result.y == result.predictions).sum())
     side = min(3.2 + 0.35 * len(labels), 8)
     return Figure(
-        draw_svg(draw, (side + 0.8, side)),
+        draw(paint, (side + 0.8, side)),
         f"Confusion matrix: {right} of {len(result.y)} rows on the diagonal.",
         "Confusion matrix of the predictions of all folds.",
     )
@@ -84,7 +85,7 @@ def _confusion_figure(result, labels):
 def _roc_figure(result, labels):
     area = []
 
-    def draw(ax):
+    def paint(ax):
         display = RocCurveDisplay.from_predictions(
             result.y, result.scores, pos_label=labels[1], ax=ax, plot_chance_level=True,
             name="P-SVM",
@@ -93,7 +94,7 @@ def _roc_figure(result, labels):
         name = label(labels[1], 16)
         ax.set(xlabel=f"others taken for {name}", ylabel=f"share of {name} found")
 
-    svg = draw_svg(draw, (4.6, 4.2))
+    svg = draw(paint, (4.6, 4.2))
     return Figure(
         svg,
         f"ROC curve with an area of {area[0]:.3f}.",
@@ -103,7 +104,7 @@ def _roc_figure(result, labels):
 
 
 def _prediction_figure(result):
-    def draw(ax):
+    def paint(ax):
         PredictionErrorDisplay.from_predictions(
             result.y, result.predictions, kind="actual_vs_predicted", ax=ax, subsample=1000,
             random_state=0, scatter_kwargs={"alpha": 0.5, "s": 14, "color": BLUE},
@@ -112,7 +113,7 @@ def _prediction_figure(result):
 
     r = np.corrcoef(result.y, result.predictions)[0, 1] if np.ptp(result.predictions) > 0 else 0.0
     return Figure(
-        draw_svg(draw, (4.8, 4.4)),
+        draw(paint, (4.8, 4.4)),
         f"True against predicted values; their correlation is {r:.3f}.",
         f"True against predicted values of all folds (at most 1000 of them); correlation {r:.3f}. "
         "Dashed: predictions without error.",
@@ -172,7 +173,7 @@ def _search_blocks(search):
         display = SearchDisplay(results)
     except ValueError:  # nothing varies
         return [*blocks, Table("Settings, the best first", headers, rows)]
-    svg = draw_svg(display.plot, (6.4, 4.0))
+    svg = draw(display.plot, (6.4, 4.0))
     shown = " and ".join(display.params)
     best = float(np.nanmax(results["mean_test_score"]))
     figure = Figure(
@@ -188,12 +189,12 @@ def matrix_section(parts, X):
     machine = parts.machine
     if machine.kernel == "dyadic" or machine.row_objects is not None:
         return None
-    n = len(X) if not hasattr(X, "shape") else X.shape[0]
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n > LARGEST_MATRIX:
         return Section("Matrix of relations", [Text(
             f"With more than {LARGEST_MATRIX} objects the eigenvalues are not computed."
         )])  # fmt: skip
-    K, _ = described_matrix(machine, parts.transform(X))
+    K, _ = described_matrix(parts, X)
     spectrum = matrix_spectrum(K)
     verdict = (
         "It could come from a positive definite kernel."
@@ -201,7 +202,7 @@ def matrix_section(parts, X):
         else "It is not a positive definite kernel; the P-SVM takes it as it is."
     )
     figure = Figure(
-        draw_svg(lambda ax: SpectrumDisplay(spectrum).plot(ax), (6.4, 3.4)),
+        draw(lambda ax: SpectrumDisplay(spectrum).plot(ax), (6.4, 3.4)),
         f"Scree plot of the matrix among the objects: {spectrum}.",
         "Absolute eigenvalues, the largest first.",
     )
@@ -214,9 +215,9 @@ def path_section(parts, X, y):
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     try:
         target = numeric_target(machine, y)
-        if machine.kernel not in ("dyadic", "precomputed") and n > LARGEST_MATRIX:
+        if not is_measured(machine) and n > LARGEST_MATRIX:
             raise ValueError(f"With more than {LARGEST_MATRIX} objects the path is not drawn.")
-        K, names = described_matrix(machine, parts.transform(X))
+        K, names = described_matrix(parts, X)
     except ValueError as reason:
         return Section(title, [Text(str(reason))])
     path = epsilon_path(K, target, machine.C)
@@ -230,7 +231,7 @@ def path_section(parts, X, y):
         f"{count} are not zero."
     )
     figure = Figure(
-        draw_svg(lambda ax: display.plot(ax), (7.4, 4.0)),
+        draw(lambda ax: display.plot(ax), (7.4, 4.0)),
         f"Variables against epsilon. {text}",
         "Each line is a variable; the first to enter have colours. Dotted: how many are not zero. "
         "Dashed: the chosen epsilon.",
@@ -241,14 +242,17 @@ def path_section(parts, X, y):
 def support_section(parts):
     """Number and list of the support objects."""
     machine = parts.machine
-    names = support_names(machine)
-    alpha = machine.alpha_[machine.support_]
-    text = f"{machine.n_support_} of {len(machine.alpha_)} descriptive objects have a weight."
+    names = support_names(parts)
+    every = weights(machine)
+    alpha = every[machine.support_]
+    text = f"{machine.n_support_} of {len(every)} descriptive objects have a weight."
+    if np.ndim(machine.alpha_) == 2:
+        text += f" Of {len(machine.alpha_)} machines the largest weight is shown."
     blocks = [Text(text)]
     if len(alpha):
         display = SupportDisplay(alpha, names)
         blocks.append(Figure(
-            draw_svg(lambda ax: display.plot(ax), (6.4, 0.9 + 0.26 * min(len(alpha), 15))),
+            draw(lambda ax: display.plot(ax), (6.4, 0.9 + 0.26 * min(len(alpha), 15))),
             f"Weights of the support objects; the largest is {_largest(names, alpha)}.",
             "Weights alpha of the support objects; blue ones are positive, orange ones negative.",
         ))  # fmt: skip
@@ -293,23 +297,27 @@ def _listed(stand_in, names):
 
 
 def certificate_section(parts):
-    """Status, gap and KKT violation of the solution."""
-    solution = parts.machine.solution_
+    """Status, gap and KKT violation of the solutions."""
+    found = solutions(parts.machine)
+    headers = ["machine", "status", "epsilon", "objective", "duality gap", "KKT violation",
+               "relative to epsilon", "iterations"]  # fmt: skip
     rows = [
-        ["status", solution.status.value],
-        ["duality gap", f"{solution.gap:.3g}"],
-        ["objective", f"{solution.objective:.6g}"],
-        ["KKT violation", f"{solution.kkt_violation:.3g}"],
-        ["KKT violation relative to epsilon", f"{solution.kkt_violation / solution.epsilon:.3g}"
-         if solution.epsilon else "epsilon is 0"],
-        ["tolerance of it", f"{parts.machine.tol:.3g}"],
-        ["iterations", str(solution.n_iter)],
+        [i + 1, s.status.value, s.epsilon, s.objective, s.gap, s.kkt_violation,
+         s.kkt_violation / s.epsilon if s.epsilon else np.nan, s.n_iter]
+        for i, s in enumerate(found)
     ]  # fmt: skip
-    text = Text(
+    text = (
         "The objective of the final fit is at most the duality gap above its minimum. Gap and "
-        "violation were recomputed from the solution."
+        "violation of the optimality (KKT) conditions were recomputed from the solution; the "
+        f"violation may be {parts.machine.tol:g} times epsilon."
     )
-    return Section("Certificate", [text, Table("Certificate", ["what", "value"], rows)])
+    if not found:
+        text = (
+            f"The duality gap of the fit was {parts.machine.dual_gap_:.3g}, the largest KKT "
+            f"violation {parts.machine.kkt_violation_:.3g}."
+        )
+    blocks = [Text(text)] + ([Table("Certificate", headers, rows)] if rows else [])
+    return Section("Certificate", blocks)
 
 
 def repeat_section(command, versions, digest, model):

@@ -45,17 +45,18 @@ def new_axes(ax, caller):
     return pyplot.figure(layout="constrained").add_subplot()
 
 
-def draw_svg(draw, size=(7.0, 3.6)):
-    """The text of an SVG picture that ``draw(ax)`` makes, without touching pyplot's figures."""
+def draw(paint, size=(7.0, 3.6), format="svg"):
+    """The bytes of a picture that ``paint(ax)`` makes, without touching pyplot's figures."""
     matplotlib = check_matplotlib("The report")
     from cycler import cycler
     from matplotlib.figure import Figure
 
-    buffer = io.StringIO()
+    buffer = io.BytesIO()
     with matplotlib.rc_context({**RC, "axes.prop_cycle": cycler(color=PALETTE)}):
         figure = Figure(figsize=size, layout="constrained")
-        draw(figure.add_subplot())
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        paint(figure.add_subplot())
+        dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(format)
+        figure.savefig(buffer, format=format, metadata=dates, dpi=150)
     return buffer.getvalue()
 
 

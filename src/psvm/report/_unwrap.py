@@ -21,14 +21,19 @@ class Parts:
     """What is done to X before the machine sees it."""
     machine: BasePSVM
     """The P-SVM at the end."""
+    names: list | None = None
+    """Names of the columns of X, if the machine sees these columns."""
 
     def transform(self, X):
         """X as the machine sees it."""
         return X if self.steps is None else self.steps.transform(X)
 
 
-def unwrap(model):
-    """The layers of a fitted estimator: P-SVM, pipeline that ends with one, or search of either."""
+def unwrap(model, names=None):
+    """The layers of a fitted estimator: P-SVM, pipeline that ends with one, or search of either.
+
+    `names` are those of the columns of X, where the machine does not know them.
+    """
     search = model if hasattr(model, "cv_results_") else None
     inner = getattr(model, "best_estimator_", model)
     steps = None
@@ -44,18 +49,48 @@ def unwrap(model):
             f"these, got {type(model).__name__}."
         )
     check_is_fitted(inner)
-    return Parts(model, search, steps, inner)
+    names = getattr(inner, "feature_names_in_", names)
+    known = names is not None and len(names) == inner.n_features_in_
+    return Parts(model, search, steps, inner, [str(n) for n in names] if known else None)
 
 
-def described_matrix(machine, X):
+def is_measured(machine):
+    """Whether X is the matrix itself."""
+    return isinstance(machine.kernel, str) and machine.kernel in MEASURED
+
+
+def described_matrix(parts, X):
     """The matrix K of a machine for its training objects, and the names of the columns or None."""
-    if machine.kernel in MEASURED:
-        names = getattr(machine, "feature_names_in_", None)
-        return machine._validate(X, reset=False), names
+    machine, X = parts.machine, parts.transform(X)
+    if is_measured(machine):
+        return machine._validate(X, reset=False), parts.names
     if machine.row_objects is not None:
         raise ValueError("Of chosen row objects the estimator keeps only those of the support.")
     X = machine._validate(X, reset=False)
     return np.asarray(machine._kernel(X, X)), [f"row {j}" for j in range(X.shape[0])]
+
+
+def weights(machine):
+    """The variables; of several machines those with the largest absolute value."""
+    alpha = np.atleast_2d(machine.alpha_)
+    return np.take_along_axis(alpha, np.abs(alpha).argmax(axis=0)[None], axis=0)[0]
+
+
+def solutions(machine):
+    """The solutions of all machines of an estimator; empty if it was loaded from a file."""
+    if hasattr(machine, "solutions_"):
+        return machine.solutions_
+    return (machine.solution_,) if hasattr(machine, "solution_") else ()
+
+
+def support_names(parts):
+    """Names of the support objects: those of columns, or numbers of rows."""
+    machine = parts.machine
+    if is_measured(machine) and parts.names is not None:
+        return [parts.names[j] for j in machine.support_]
+    word = "column" if machine.kernel == "dyadic" else "row"
+    word = word if machine.row_objects is None else "row object"
+    return [f"{word} {j}" for j in machine.support_]
 
 
 def numeric_target(machine, y):

@@ -5,14 +5,19 @@ import click
 from .. import _options as options
 
 
-@click.command("check", epilog="Example: psvm check train.csv --target diagnosis")
+@click.command(
+    "check",
+    epilog=options.examples(
+        "psvm check train.csv --target diagnosis",
+    ),
+)
 @options.data
 @options.target
 @options.reading
 @options.talking
 @options.runs
 def command(run):
-    """Say what is wrong with the file DATA, and what was detected; exit code 3 if it is unusable."""
+    """Say what is wrong with the file DATA and what was detected; exit code 3 if unusable."""
     from ...io import Severity, check_file
     from .._app import Code
     from .._read import reading_options

@@ -5,8 +5,14 @@ import click
 from .. import _options as options
 
 
-@click.command("convert", epilog="Examples: psvm convert train.csv train.npz --target y; psvm convert "
-               "m.psvm m.py; psvm convert m.psvm m.txt")  # fmt: skip
+@click.command(
+    "convert",
+    epilog=options.examples(
+        "psvm convert train.csv train.npz --target y",
+        "psvm convert m.psvm m.txt",
+        "psvm convert m.psvm m.py",
+    ),
+)
 @click.argument("data", type=options.FILE)
 @click.argument("output", type=options.OUTPUT)
 @options.target

@@ -5,7 +5,12 @@ import click
 from .. import _options as options
 
 
-@click.command("cv", epilog="Example: psvm cv train.csv --target diagnosis --folds 10 --jobs 2")
+@click.command(
+    "cv",
+    epilog=options.examples(
+        "psvm cv train.csv --target diagnosis --folds 10 --jobs 2",
+    ),
+)
 @options.data
 @options.target
 @options.folds

@@ -5,9 +5,14 @@ import click
 from .. import _options as options
 
 
-@click.command("fit", epilog="Examples: psvm fit train.csv --target diagnosis --model m.psvm; "
-               "psvm fit genes.tsv.gz --transpose --target-file classes.csv --model g.psvm; "
-               "psvm fit --config m.psvm.toml")  # fmt: skip
+@click.command(
+    "fit",
+    epilog=options.examples(
+        "psvm fit train.csv --target diagnosis --model m.psvm",
+        "psvm fit genes.tsv.gz --transpose --target-file classes.csv --model g.psvm",
+        "psvm fit --config m.psvm.toml",
+    ),
+)
 @options.data
 @options.target
 @click.option("--model", type=options.OUTPUT, required=True, help="Where the model goes.")

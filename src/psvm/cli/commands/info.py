@@ -5,7 +5,13 @@ import click
 from .. import _options as options
 
 
-@click.command("info", epilog="Example: psvm info m.psvm --json")
+@click.command(
+    "info",
+    epilog=options.examples(
+        "psvm info m.psvm",
+        "psvm info m.psvm --json",
+    ),
+)
 @click.argument("model", type=options.FILE)
 @options.talking
 @options.runs

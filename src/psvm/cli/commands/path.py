@@ -5,8 +5,12 @@ import click
 from .. import _options as options
 
 
-@click.command("path", epilog="Example: psvm path train.csv --target y --max-features 10 "
-               "--plot path.svg")  # fmt: skip
+@click.command(
+    "path",
+    epilog=options.examples(
+        "psvm path train.csv --target y --max-features 10 --plot path.svg",
+    ),
+)
 @options.data
 @options.target
 @click.option("--max-features", type=click.IntRange(1), default=20, show_default=True,
@@ -36,7 +40,9 @@ def command(run):
     if task == "classification":
         classes, code = np.unique(y, return_inverse=True)
         if len(classes) > 2:
-            raise ValueError(f"A path needs two classes or numbers; there are {len(classes)} classes.")
+            raise ValueError(
+                f"A path needs two classes or numbers; there are {len(classes)} classes."
+            )
         run.note(f"Weights are positive for class {classes[1]}.")
         y = 2.0 * code - 1.0
     with run.watched():

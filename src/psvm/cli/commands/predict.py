@@ -5,8 +5,13 @@ import click
 from .. import _options as options
 
 
-@click.command("predict", epilog="Examples: psvm predict m.psvm new.csv --output p.csv; "
-               "psvm predict m.psvm new.csv | head")  # fmt: skip
+@click.command(
+    "predict",
+    epilog=options.examples(
+        "psvm predict m.psvm new.csv --output p.csv",
+        "psvm predict m.psvm new.csv --scores | head",
+    ),
+)
 @click.argument("model", type=options.FILE)
 @options.data
 @click.option("--output", type=options.OUTPUT, help="A CSV file for the predictions; else stdout.")
@@ -39,7 +44,10 @@ def command(run):
     with run.watched():
         predicted = model.predict(table.X)
     names = table.row_names or [str(i + 1) for i in range(len(predicted))]
-    headers, columns = ["row", extra.get("target_name") or "prediction"], [names, predicted.tolist()]
+    headers, columns = (
+        ["row", extra.get("target_name") or "prediction"],
+        [names, predicted.tolist()],
+    )
     if run.params["scores"] and hasattr(model, "decision_function"):
         scores = model.decision_function(table.X)
         scores = scores.reshape(len(predicted), -1)

@@ -5,11 +5,16 @@ import click
 from .. import _options as options
 
 
-@click.command("select", epilog="Examples: psvm select train.csv --target y --n-features 5; psvm "
-               "select genes.tsv.gz --transpose --target-file classes.csv --output g.csv")  # fmt: skip
+@click.command(
+    "select",
+    epilog=options.examples(
+        "psvm select train.csv --target y --n-features 5",
+        "psvm select genes.tsv.gz --transpose --target-file classes.csv --output s.csv",
+    ),
+)
 @options.data
 @options.target
-@click.option("--n-features", type=click.IntRange(1), help="How many at most. [by cross-validation]")
+@click.option("--n-features", type=click.IntRange(1), help="How many at most. [by epsilon]")
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
               default="auto", show_default=True, help="What the target is.")  # fmt: skip
 @click.option("--output", type=options.OUTPUT, help="A CSV file for the list.")

@@ -1,0 +1,31 @@
+"""Other methods to compare with, prepared like the P-SVM."""
+
+import scipy.sparse as sp
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+
+def make_peers(run, table, task):
+    """Named estimators for the same data; a matrix of relations or sequences has the guess only."""
+    classes = task == "classification"
+    guess = DummyClassifier() if classes else DummyRegressor()
+    kernel = run.chosen.get("kernel", run.params["kernel"])
+    if kernel in ("precomputed", "spectrum"):
+        return {"guess": guess}
+    steps = [StandardScaler(with_mean=not sp.issparse(table.X))]
+    if run.params["missing"] == "impute":
+        steps.insert(0, SimpleImputer(strategy="median", keep_empty_features=True))
+    peers = {
+        "SVM": SVC() if classes else SVR(),
+        "linear": LogisticRegression(max_iter=1000) if classes else RidgeCV(),
+        "forest": (RandomForestClassifier if classes else RandomForestRegressor)(
+            random_state=run.seed
+        ),
+        "guess": guess,
+    }
+    return {name: make_pipeline(*steps, peer) for name, peer in peers.items()}

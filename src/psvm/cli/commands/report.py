@@ -1,0 +1,75 @@
+"""``psvm report``."""
+
+import click
+
+from .. import _options as options
+
+
+@click.command(
+    "report",
+    epilog=options.examples(
+        "psvm report train.csv --target diagnosis --output r.html",
+    ),
+)
+@options.data
+@options.target
+@click.option("--output", type=options.OUTPUT, required=True, help="Where the page goes (.html).")
+@click.option("--model", type=options.FILE, help="A saved model of this data. [a new search]")
+@click.option("--tune/--no-tune", default=True, show_default=True,
+              help="Search parameters, or take those given.")  # fmt: skip
+@click.option("--n-features", type=click.IntRange(1), default=10, show_default=True,
+              help="Number of top features.")  # fmt: skip
+@options.folds
+@options.modelling
+@options.reading
+@options.general
+@options.talking
+@options.runs
+def command(run):
+    """Write a report about DATA and its model: one HTML page that needs no network."""
+    from ...report import write_report
+    from .._choices import choose_task, feature_names, make_model
+    from .._files import check_writable
+    from .._read import read
+    from .._results import describe_model
+    from .._search import make_search
+
+    params = run.params
+    check_writable(params["output"])
+    if params["model"]:
+        model, table, y = _saved(run)
+    else:
+        table = read(run)
+        task, y = choose_task(run, table.y, table.target_name)
+        make = make_search if params["tune"] else make_model
+        model = make(run, table, task)
+        with run.watched():
+            model.fit(table.X, y)
+        describe_model(run, model, feature_names(table))
+    with run.watched():
+        write_report(
+            model, table.X, y, params["output"],
+            title=f"{table.target_name or 'target'} in {table.source.rsplit('/', 1)[-1]}",
+            feature_names=feature_names(table), cv=params["folds"],
+            n_features=params["n_features"], random_state=run.seed, n_jobs=run.jobs,
+            command=run.command, notes=run.said, track=run.track("report"),
+        )  # fmt: skip
+    run.wrote(params["output"])
+    run.results["output"] = params["output"]
+    run.show(f"report           {params['output']}")
+
+
+def _saved(run):
+    """A saved model with the data of its fit."""
+    from ... import load
+    from ...io import model_info
+    from .._read import read
+
+    path = run.params["model"]
+    with run.watched():
+        model, extra = load(path), model_info(path)["extra"] or {}
+    if run.params["target"] is None:
+        run.params["target"] = extra.get("target_name")
+    table = read(run, features=extra.get("feature_names"))
+    y = table.y.astype(float) if extra.get("task") == "regression" else table.y
+    return model, table, y

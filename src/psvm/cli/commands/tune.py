@@ -1,0 +1,48 @@
+"""``psvm tune``."""
+
+import click
+
+from .. import _options as options
+
+
+@click.command(
+    "tune",
+    epilog=options.examples(
+        "psvm tune train.csv --target y --model m.psvm",
+        "psvm tune train.csv --target y --model m.psvm --results search.jsonl",
+    ),
+)
+@options.data
+@options.target
+@click.option("--model", type=options.OUTPUT, required=True, help="Where the model goes.")
+@click.option(
+    "--results",
+    type=options.OUTPUT,
+    help="A file in which finished parts are kept: a stopped search goes on from there.",
+)
+@options.folds
+@options.modelling
+@options.reading
+@options.general
+@options.talking
+@options.runs
+def command(run):
+    """Search good parameters for DATA by cross-validation, fit with the best and save.
+
+    After Ctrl-C the same command with the same --results goes on where it was stopped.
+    """
+    from .._choices import choose_task, feature_names
+    from .._files import check_writable
+    from .._read import read
+    from .._results import describe_model, save_model
+    from .._search import describe_search, make_search
+
+    check_writable(run.params["model"], run.params["results"])
+    table = read(run)
+    task, y = choose_task(run, table.y, table.target_name)
+    search = make_search(run, table, task, results_file=run.params["results"])
+    with run.watched():
+        search.fit(table.X, y)
+    describe_search(run, search)
+    describe_model(run, search, feature_names(table))
+    save_model(run, search, table, task, run.params["model"])
