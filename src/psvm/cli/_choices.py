@@ -63,19 +63,26 @@ def _relates_rows(X, names, row_names):
     return not (difference.nnz if sp.issparse(difference) else difference.any())
 
 
-def make_model(run, table, task, **parameters):
+def make_model(run, table, task):
     """The estimator of a command, with what is done to the columns before."""
     from .. import PSVC, PSVR
-    from ..kernels import Spectrum
 
     params, kernel = run.params, choose_kernel(run, table)
-    estimator = PSVC if task == "classification" else PSVR
-    machine = estimator(
-        kernel=Spectrum(k=3) if kernel == "spectrum" else kernel,
-        **{"epsilon": params.get("epsilon", "auto"), "C": params.get("C", np.inf),
-           "gamma": params.get("gamma", "scale"), "random_state": run.seed, **parameters},
-    )  # fmt: skip
+    machine = (PSVC if task == "classification" else PSVR)(
+        kernel=as_parameter(kernel),
+        epsilon=params["epsilon"],
+        C=params["C"],
+        gamma=params["gamma"],
+        random_state=run.seed,
+    )
     return preprocess(run, table, kernel, machine)
+
+
+def as_parameter(kernel):
+    """The kernel as the estimators take it."""
+    from ..kernels import Spectrum
+
+    return Spectrum(k=3) if kernel == "spectrum" else kernel
 
 
 def preprocess(run, table, kernel, machine):

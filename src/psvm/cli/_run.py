@@ -59,27 +59,20 @@ class Run:
         self.chosen[name] = value
         self.note(reason)
 
+    @property
+    def shows_progress(self):
+        """Whether somebody sits in front of a terminal and wants to know."""
+        return sys.stderr.isatty() and not (self.params["quiet"] or self.params["json"])
+
     def track(self, description):
-        """A function ``track(iterable, total)`` that shows progress on a terminal."""
-        if not sys.stderr.isatty() or self.params["quiet"] or self.params["json"]:
+        """A function ``track(iterable, total)`` that shows progress on a terminal, or None."""
+        if not self.shows_progress:
             return None
 
         def tracked(iterable, total):
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                TextColumn,
-                TimeRemainingColumn,
-            )
+            from tqdm import tqdm
 
-            columns = (
-                TextColumn("  {task.description}"), BarColumn(), MofNCompleteColumn(),
-                TimeRemainingColumn(),
-            )  # fmt: skip
-            with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-                yield from progress.track(iterable, total=total, description=description)
+            return tqdm(iterable, total=total, desc=f"  {description}", leave=False)
 
         return tracked
 

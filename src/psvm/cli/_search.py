@@ -1,19 +1,50 @@
 """The search of good parameters."""
 
 import numpy as np
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import KFold, StratifiedKFold
 
-from ._choices import make_model
-
-
-def make_search(run, table, task, **options):
-    """A search over epsilon."""
-    model = make_model(run, table, task)
-    prefix = "" if not hasattr(model, "steps") else model.steps[-1][0] + "__"
-    grid = {prefix + "epsilon": [0.1, 0.3, 1.0, 3.0]}
-    return GridSearchCV(model, grid, cv=5)
+from ._choices import as_parameter, choose_kernel, preprocess
 
 
-def describe_search(run, search):
-    """Record what was found."""
-    run.results |= {"best_params": search.best_params_, "best_score": search.best_score_}
+def make_search(run, table, task, results_file=None):
+    """A search over epsilon and, if the kernel has one and none is given, gamma."""
+    from .. import PSVCCV, PSVRCV
+
+    params, kernel = run.params, choose_kernel(run, table)
+    folds = StratifiedKFold if task == "classification" else KFold
+    given = {}
+    if params["epsilon"] not in ("auto", "aicc"):
+        raise ValueError("A search chooses epsilon: leave --epsilon out, or use psvm fit.")
+    if params["gamma"] != "scale":
+        given["gammas"] = [params["gamma"]]
+    search = (PSVCCV if task == "classification" else PSVRCV)(
+        kernel=as_parameter(kernel),
+        Cs=[params["C"]],
+        cv=folds(params["folds"], shuffle=True, random_state=run.seed),
+        n_jobs=run.jobs,
+        random_state=run.seed,
+        results_file=results_file,
+        verbose=run.shows_progress,
+        **given,
+    )
+    return preprocess(run, table, kernel, search)
+
+
+def last_step(model):
+    """The search at the end of a pipeline."""
+    return model[-1] if hasattr(model, "steps") else model
+
+
+def describe_search(run, model):
+    """Say what was found; from now on the search is silent and keeps no file."""
+    search = last_step(model)
+    search.set_params(verbose=False, results_file=None)
+    score = search.best_score_
+    best = {name: value for name, value in search.best_params_.items() if value != np.inf}
+    found = ", ".join(
+        f"{n} {v:.4g}" if isinstance(v, float) else f"{n} {v}" for n, v in best.items()
+    )
+    run.results |= {"best_params": search.best_params_, "best_score": score,
+                    "n_settings": len(search.cv_results_["params"])}  # fmt: skip
+    run.note("Here epsilon is a share of the value from which on nothing is selected.")
+    run.show(f"best of {run.results['n_settings']:<8} {found} (score {score:.4g})")

@@ -32,7 +32,7 @@ def command(run):
     from .._files import check_writable
     from .._read import read
     from .._results import describe_model
-    from .._search import make_search
+    from .._search import describe_search, make_search
 
     params = run.params
     check_writable(params["output"])
@@ -41,10 +41,11 @@ def command(run):
     else:
         table = read(run)
         task, y = choose_task(run, table.y, table.target_name)
-        make = make_search if params["tune"] else make_model
-        model = make(run, table, task)
+        model = (make_search if params["tune"] else make_model)(run, table, task)
         with run.watched():
             model.fit(table.X, y)
+        if params["tune"]:
+            describe_search(run, model)
         describe_model(run, model, feature_names(table))
     with run.watched():
         write_report(
