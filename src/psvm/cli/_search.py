@@ -2,6 +2,7 @@
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
 from ._choices import as_parameter, choose_kernel, preprocess
 
@@ -41,10 +42,16 @@ def describe_search(run, model):
     search.set_params(verbose=False, results_file=None)
     score = search.best_score_
     best = {name: value for name, value in search.best_params_.items() if value != np.inf}
-    found = ", ".join(
-        f"{n} {v:.4g}" if isinstance(v, float) else f"{n} {v}" for n, v in best.items()
-    )
+    shown = (f"{n} {v:.4g}" if isinstance(v, float) else f"{n} {v}" for n, v in best.items())
     run.results |= {"best_params": search.best_params_, "best_score": score,
                     "n_settings": len(search.cv_results_["params"])}  # fmt: skip
     run.note("Here epsilon is a share of the value from which on nothing is selected.")
-    run.show(f"best of {run.results['n_settings']:<8} {found} (score {score:.4g})")
+    run.show(f"best of {run.results['n_settings']:<8} {', '.join(shown)} (score {score:.4g})")
+
+
+def without_search(model):
+    """The chosen model alone, as it is saved."""
+    best = last_step(model).best_estimator_
+    if not hasattr(model, "steps"):
+        return best
+    return Pipeline([*model.steps[:-1], (type(best).__name__.lower(), best)])

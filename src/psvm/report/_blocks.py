@@ -11,6 +11,13 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Notes:
+    """A list of sentences."""
+
+    items: list
+
+
+@dataclass(frozen=True)
 class Code:
     """Lines to copy."""
 

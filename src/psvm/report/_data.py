@@ -71,15 +71,18 @@ def class_counts(y):
     ]
 
 
-def find_warnings(X, y, classifier, names=None):
-    """Sentences about what may make the results worth less than they look."""
+def find_warnings(X, y, classifier, names=None, *, scaled=True):
+    """Sentences about what may make the results worth less than they look.
+
+    `scaled` says that the scales of the columns do not matter to the model.
+    """
     found = []
     if len(y) < FEW_ROWS:
         found.append(f"There are {len(y)} rows only: all errors are rough.")
     if classifier:
         found += _class_warnings(y)
     if is_numeric(X):
-        found += _column_warnings(X, y, column_names(X, names))
+        found += _column_warnings(X, y, column_names(X, names), scaled)
     return found
 
 
@@ -98,7 +101,7 @@ def _class_warnings(y):
     return found
 
 
-def _column_warnings(X, y, names):
+def _column_warnings(X, y, names, scaled):
     numbers = as_numbers(X)
     K = Standardized(as_matrix(numbers))
     found = []
@@ -111,10 +114,10 @@ def _column_warnings(X, y, names):
             f"{repeated} rows repeat others. A repeated row in a test fold is no news to the model."
         )
     spread = K.norms[K.norms > 0]
-    if len(spread) and spread.max() > SCALES * spread.min() and not sp.issparse(X):
+    if len(spread) and spread.max() > SCALES * spread.min() and not scaled:
         found.append(
-            f"Columns differ in scale by a factor of {spread.max() / spread.min():.0g}. A kernel "
-            "of vectors needs standardised columns; a dyadic matrix does not."
+            f"Columns differ in scale by a factor of {spread.max() / spread.min():.0g}: the "
+            "kernel sees little but the largest. Standardise them."
         )
     return found + _leaks(K, y, names)
 

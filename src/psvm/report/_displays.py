@@ -8,6 +8,8 @@ from .._spectrum import matrix_spectrum
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label, new_axes
 from ._unwrap import described_matrix, numeric_target, support_names, unwrap, weights
 
+MOST_TICKS = 12
+
 
 class EpsilonPathDisplay:
     """The variables against epsilon, with their number and the chosen epsilon.
@@ -215,7 +217,7 @@ class SearchDisplay:
     results : dict
         The `cv_results_` of a search.
     params : sequence of str, default=None
-        One or two parameters to show; by default the first two of those that vary.
+        One or two parameters to show; by default the last two of those that vary.
 
     Attributes
     ----------
@@ -239,8 +241,7 @@ class SearchDisplay:
 
     def __init__(self, results, *, params=None):
         self.results = results
-        varying = [name for name in _param_names(results) if len(_values(results, name)) > 1]
-        self.params = list(params) if params is not None else varying[-2:]
+        self.params = list(params) if params is not None else varying(results)[-2:]
         unknown = set(self.params) - set(_param_names(results))
         if unknown or not 0 < len(self.params) <= 2:
             raise ValueError(
@@ -317,12 +318,19 @@ class SearchDisplay:
         bar.set_label("mean score of the folds")
         best = np.unravel_index(np.nanargmax(scores), scores.shape)
         ax.plot(best[1], best[0], "*", color="white", markeredgecolor="black", markersize=15)
-        ax.set_yticks(range(len(values[0])), [_tick(v) for v in values[0]])
-        ax.set_xticks(range(len(values[1])), [_tick(v) for v in values[1]], rotation=45)
+        for axis, ticks in ((ax.yaxis, values[0]), (ax.xaxis, values[1])):
+            step = 1 + (len(ticks) - 1) // MOST_TICKS
+            axis.set_ticks(range(0, len(ticks), step), [_tick(v) for v in ticks[::step]])
+        ax.tick_params("x", rotation=45)
         ax.set(ylabel=_short(self.params[0]), xlabel=_short(self.params[1]))
         ax.set_title("the star marks the best", fontsize=9)
         for side in ax.spines.values():
             side.set_visible(False)
+
+
+def varying(results):
+    """Names of the parameters with several values."""
+    return [name for name in _param_names(results) if len(_values(results, name)) > 1]
 
 
 def _param_names(results):

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._validation import check_positive_integer
@@ -100,6 +100,7 @@ def cross_validate(model, X, y, *, cv=5, random_state=0, n_jobs=None, track=None
     """
     check_positive_integer("cv", cv)
     y = np.asarray(y)
+    check_consistent_length(X, y)
     classifier = is_classifier(model)
     splits = _splits(y, cv, random_state, classifier)
     pairwise = get_tags(model).input_tags.pairwise

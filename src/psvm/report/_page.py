@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from numbers import Integral, Real
 
-from ._blocks import Code, Figure, Row, Table, Text, Warnings
+from ._blocks import Code, Figure, Notes, Row, Table, Text, Warnings
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -91,9 +91,14 @@ def _(block: Row):
 
 
 @_block.register
+def _(block: Notes):
+    return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in block.items)}</ul>"
+
+
+@_block.register
 def _(block: Warnings):
-    items = "".join(f"<li>{escape(item)}</li>" for item in block.items)
-    return f'<div class="warnings" role="note" aria-label="Warnings"><ul>{items}</ul></div>'
+    notes = _block(Notes(block.items))
+    return f'<div class="warnings" role="note" aria-label="Warnings">{notes}</div>'
 
 
 @_block.register

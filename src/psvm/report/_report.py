@@ -16,7 +16,7 @@ from ._evaluate import cross_validate
 from ._features import rank_features
 from ._page import render
 from ._style import check_matplotlib
-from ._unwrap import solutions, unwrap
+from ._unwrap import is_measured, solutions, unwrap
 
 PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")
 
@@ -118,8 +118,10 @@ def write_report(
 def _make(model, X, y, *, title, names, command, notes, cv, n_features, **options):
     parts, y, classifier = unwrap(model, names), np.asarray(y), is_classifier(model)
     result = cross_validate(model, X, y, cv=cv, **options)
+    scaled = parts.steps is not None or is_measured(parts.machine)
+    warnings = find_warnings(X, y, classifier, names, scaled=scaled)
     found = [
-        sections.data_section(X, y, classifier, find_warnings(X, y, classifier, names), notes),
+        sections.data_section(X, y, classifier, warnings, notes),
         sections.error_section(result, classifier),
         sections.parameter_section(parts),
         sections.matrix_section(parts, X),

@@ -5,9 +5,15 @@ from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, RocC
 
 from .._path import epsilon_path
 from .._spectrum import matrix_spectrum
-from ._blocks import Code, Figure, Row, Section, Table, Text, Warnings
+from ._blocks import Code, Figure, Notes, Row, Section, Table, Text, Warnings
 from ._data import class_counts, column_names, describe
-from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay
+from ._displays import (
+    EpsilonPathDisplay,
+    SearchDisplay,
+    SpectrumDisplay,
+    SupportDisplay,
+    varying,
+)
 from ._style import BLUE, draw, label, shorten
 from ._unwrap import (
     described_matrix,
@@ -21,11 +27,13 @@ from ._unwrap import (
 LARGEST_MATRIX = 2000
 """Rows up to which a matrix among all objects is made for its spectrum and path."""
 MANY_CLASSES = 20
+SHOWN = 25
+"""Longest table of settings and of support objects."""
 
 
 def data_section(X, y, classifier, warnings, notes):
     """What the data is and what stands out."""
-    blocks = [Text(note) for note in notes]
+    blocks = [Notes(list(notes))] if notes else []
     if warnings:
         blocks.append(Warnings(warnings))
     rows = [list(pair) for pair in describe(X, y, classifier)]
@@ -156,8 +164,8 @@ def _parameters(machine):
 
 def _search_blocks(search):
     results = search.cv_results_
-    names = [key for key in results if key.startswith("param_")]
-    order = np.argsort(-np.asarray(results["mean_test_score"]), kind="stable")[:50]
+    names = [f"param_{name}" for name in varying(results)]
+    order = np.argsort(-np.asarray(results["mean_test_score"]), kind="stable")[:SHOWN]
     std = results.get("std_test_score", np.full(len(results["mean_test_score"]), np.nan))
     rows = [
         [
@@ -168,7 +176,8 @@ def _search_blocks(search):
         for i in order
     ]
     headers = ["mean score", "deviation", *(n.removeprefix("param_") for n in names)]
-    blocks = [Text(f"{len(results['mean_test_score'])} settings were tried.")]
+    tried = len(results["mean_test_score"])
+    blocks = [Text(f"{tried} settings were tried; the table has the best {len(order)}.")]
     try:
         display = SearchDisplay(results)
     except ValueError:  # nothing varies
@@ -256,7 +265,7 @@ def support_section(parts):
             f"Weights of the support objects; the largest is {_largest(names, alpha)}.",
             "Weights alpha of the support objects; blue ones are positive, orange ones negative.",
         ))  # fmt: skip
-    order = np.argsort(-np.abs(alpha), kind="stable")[:200]
+    order = np.argsort(-np.abs(alpha), kind="stable")[:SHOWN]
     rows = [[names[j], float(alpha[j])] for j in order]
     left = f" (the first {len(order)})" if len(order) < len(alpha) else ""
     blocks.append(Table(f"Support objects{left}", ["object", "alpha"], rows))

@@ -62,7 +62,11 @@ def _convert_model(run, data, output):
     if suffix not in exports:
         raise click.UsageError("A model becomes .txt (for people) or .py (NumPy alone).")
     with run.watched():
-        text = exports[suffix](load(data))
+        model = load(data)
+    try:
+        text = exports[suffix](model)
+    except TypeError as error:
+        raise click.UsageError(str(error)) from None
     run.reads(data)
     with atomic_write(output, "w", encoding="utf-8") as file:
         file.write(text)

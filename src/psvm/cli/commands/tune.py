@@ -35,7 +35,7 @@ def command(run):
     from .._files import check_writable
     from .._read import read
     from .._results import describe_model, save_model
-    from .._search import describe_search, make_search
+    from .._search import describe_search, make_search, without_search
 
     check_writable(run.params["model"], run.params["results"])
     table = read(run)
@@ -45,4 +45,4 @@ def command(run):
         search.fit(table.X, y)
     describe_search(run, search)
     describe_model(run, search, feature_names(table))
-    save_model(run, search, table, task, run.params["model"])
+    save_model(run, without_search(search), table, task, run.params["model"])
