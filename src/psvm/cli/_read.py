@@ -1,6 +1,9 @@
 """Data files as the commands read them."""
 
+from dataclasses import replace
+
 import click
+import numpy as np
 
 from ._run import compare_with_record
 
@@ -62,3 +65,18 @@ def _has_own_target(path, format):
 
 def _is_number(target):
     return target is not None and target.removeprefix("-").isdigit()
+
+
+def source_columns(names):
+    """The columns of a file from which columns such as "sex=f" are made."""
+    return list(dict.fromkeys(name.partition("=")[0] for name in names))
+
+
+def one_hot(table, names):
+    """The columns of a model from those of new rows; 0 for a value that does not occur."""
+    place = {name: j for j, name in enumerate(table.feature_names)}
+    X = np.zeros((table.X.shape[0], len(names)))
+    for j, name in enumerate(names):
+        if name in place:
+            X[:, j] = table.X[:, place[name]]
+    return replace(table, X=X, feature_names=list(names))

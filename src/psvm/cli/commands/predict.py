@@ -30,7 +30,7 @@ def command(run):
     from ... import load
     from ...io import model_info
     from .._files import check_writable, write_rows
-    from .._read import read
+    from .._read import one_hot, read, source_columns
 
     path = run.params["model"]
     check_writable(run.params["output"])
@@ -40,7 +40,11 @@ def command(run):
     for name in ("missing", "categorical", "transpose"):  # as for the fit, unless said otherwise
         if run.ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
             run.params[name] = extra.get(name, run.params[name])
-    table = read(run, needs_target=False, features=extra.get("feature_names"))
+    names = extra.get("feature_names")
+    if run.params["categorical"] == "onehot" and names:
+        table = one_hot(read(run, needs_target=False, features=source_columns(names)), names)
+    else:
+        table = read(run, needs_target=False, features=names)
     with run.watched():
         predicted = model.predict(table.X)
     names = table.row_names or [str(i + 1) for i in range(len(predicted))]
