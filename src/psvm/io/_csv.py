@@ -169,7 +169,13 @@ class Reading:
         """The columns that are features, in order."""
         options, names = self.options, self.dialect.names
         if options.features is not None and not options.transpose:
-            return [find_column(str(f), names, self.path, "a feature") for f in options.features]
+            place = {name: j for j, name in reversed(list(enumerate(names)))}
+            return [
+                place[str(f)]
+                if str(f) in place
+                else find_column(str(f), names, self.path, "a feature")
+                for f in options.features
+            ]
         left_out = {self.dialect.row_names, self.target_column}
         if not options.transpose:
             left_out |= {find_column(c, names, self.path, "ignore") for c in options.ignore}
