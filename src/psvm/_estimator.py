@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._epsilon import choose_epsilon, row_digests
 from ._kernel_choice import MEASURED, VECTORIAL, KernelMixin
+from ._reporting import ReportMixin
 from ._row_objects import check_row_objects, find_row_objects
 from ._solve import Clock, make_solver, warn_if_not_optimal
 from ._threads import map_blocks, threads
@@ -38,7 +39,7 @@ class Description(NamedTuple):
     """The kernel, if K is not measured."""
 
 
-class BasePSVM(KernelMixin, BaseEstimator):
+class BasePSVM(ReportMixin, KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
 
     def __init__(

@@ -7,6 +7,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernel_choice import KernelMixin, choose_gamma
+from .._parallel import results
+from .._reporting import ReportMixin
+from .._threads import threads
 from .._validation import (
     check_choice,
     check_flag,
@@ -38,7 +41,7 @@ SHARED = (
 """Parameters that go to the model as they are."""
 
 
-class BaseCV(KernelMixin, BaseEstimator):
+class BaseCV(ReportMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
     _model = None
