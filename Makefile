@@ -11,7 +11,7 @@ SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -na
 .PHONY: demo test test-slow lint bench bench-all bench-abstain bench-cv bench-solvers bench-svm bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/demo.py build/demo
 
 test: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m "not slow"

@@ -1,6 +1,8 @@
-"""Three jobs of a P-SVM: classify dyadic data, predict numbers, select features."""
+"""Three jobs of a P-SVM: classify dyadic data, predict numbers, select features; and a report."""
 
+import sys
 import time
+from pathlib import Path
 
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.model_selection import train_test_split
@@ -53,9 +55,14 @@ def select():
     accuracy = f"accuracy on {len(y_test)} other patients {model.score(K_test, y_test):.3f}"
     accuracy += f"\n  selected: {', '.join(model.support_objects_)}"
     show("Feature selection by a large epsilon: breast cancer", model, began, accuracy)
+    return model, K, y
 
 
 if __name__ == "__main__":
     classify()
     predict_numbers()
-    select()
+    model, K, y = select()
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/demo")
+    folder.mkdir(parents=True, exist_ok=True)
+    page = model.report(K, y, folder / "report.html", title="Breast cancer: feature selection")
+    print(f"The report of the last run is at {page.resolve()}")

@@ -1,5 +1,6 @@
 """What the README shows is what one gets; every docstring example runs."""
 
+import ast
 import contextlib
 import doctest
 import importlib
@@ -33,6 +34,19 @@ MODULES = ["psvm", *(m.name for m in pkgutil.walk_packages(psvm.__path__, "psvm.
 def test_docstring_examples(name):
     failed, _ = doctest.testmod(importlib.import_module(name))
     assert failed == 0
+
+
+def test_type_checkers_see_the_public_names():
+    tree = ast.parse(Path(psvm.__file__).read_text())
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level == 1
+        for alias in node.names
+    }
+    assert seen == psvm._HOME
+    assert all(hasattr(psvm, name) for name in (*psvm._HOME, *psvm._MODULES))
+    assert set(psvm.__all__) <= set(dir(psvm))
 
 
 @pytest.mark.parametrize("name", psvm.__all__)

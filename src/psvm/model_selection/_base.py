@@ -7,9 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernel_choice import KernelMixin, choose_gamma
-from .._parallel import results
 from .._reporting import ReportMixin
-from .._threads import threads
 from .._validation import (
     check_choice,
     check_flag,
