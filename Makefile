@@ -94,5 +94,5 @@ $(VENV)/.adelie: $(VENV)/.peers
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
-	$(BIN)/python -m pip install --quiet --no-build-isolation ".[test,bench]"
+	$(BIN)/python -m pip install --quiet --no-build-isolation ".[test,bench,cli]"
 	touch $@

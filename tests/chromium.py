@@ -1,6 +1,7 @@
 """Headless Chromium over its DevTools pipe: just enough to open, look, click and print a page."""
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -36,16 +37,23 @@ class Page:
         self.requests, self.complaints, self._last = [], [], 0
         from_us, self._write = os.pipe()
         self._read, to_us = os.pipe()
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (from_us, to_us)]
+
+        def connect():
+            """Chromium reads from 3 and writes to 4."""
+            os.dup2(high[0], 3)
+            os.dup2(high[1], 4)
+
         with open(os.path.join(profile, "chromium.log"), "wb") as log:
             self._process = subprocess.Popen(
                 [
-                    "sh", "-c", f'exec 3<&{from_us} 4>&{to_us}; exec "$@"', "sh", program, *FLAGS,
-                    f"--user-data-dir={profile}", f"--window-size={width},{height}", "about:blank",
+                    program, *FLAGS, f"--user-data-dir={profile}",
+                    f"--window-size={width},{height}", "about:blank",
                 ],
-                pass_fds=(from_us, to_us), stdout=log, stderr=log,
+                preexec_fn=connect, close_fds=False, stdout=log, stderr=log,
             )  # fmt: skip
-        os.close(from_us)
-        os.close(to_us)
+        for fd in (from_us, to_us, *high):
+            os.close(fd)
         self._buffer, self._session = b"", None
         targets = self._call("Target.getTargets")["targetInfos"]
         target = next(t["targetId"] for t in targets if t["type"] == "page")
