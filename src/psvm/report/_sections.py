@@ -343,6 +343,8 @@ def repeat_section(command, versions, digest, model):
 
 
 def _text(value):
+    if isinstance(value, float):
+        return f"{value:.6g}"
     return shorten(repr(value) if not isinstance(value, str) else value, 120)
 
 
