@@ -3,6 +3,7 @@
 import errno
 import importlib
 import os
+import re
 import sys
 from enum import IntEnum
 from importlib.metadata import version
@@ -108,8 +109,14 @@ def run(arguments=None):
         _say("Error: the memory is not enough for this.")
         return Code.ERROR
     except ValueError as error:  # DataError and ModelFileError are such
-        _say(f"Error: {error}")
+        _say(f"Error: {as_options(str(error))}")
         return Code.BAD_DATA
+
+
+def as_options(text):
+    """Advice of the library in the words of the command line."""
+    text = text.replace("missing='nan'", "missing='impute'")
+    return re.sub(r"\b(missing|categorical|delimiter|decimal|encoding|format)=", r"--\1 ", text)
 
 
 def _say(text):

@@ -19,14 +19,14 @@ from .. import _options as options
 def command(run):
     """Say what is wrong with the file DATA and what was detected; exit code 3 if unusable."""
     from ...io import Severity, check_file
-    from .._app import Code
+    from .._app import Code, as_options
     from .._read import reading_options
 
     found = check_file(
         run.params["data"], target=run.params["target"], **reading_options(run.params)
     )
     for finding in found:
-        run.show(str(finding))
+        run.show(as_options(str(finding)))
     run.results["findings"] = [
         {"severity": f.severity.value, "message": f.message, "line": f.line, "column": f.column,
          "advice": f.advice}
