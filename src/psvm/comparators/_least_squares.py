@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from .._multiclass import OneVsOneMixin, fit_pairs
 from .._validation import check_choice, check_number
 from ..solvers import Status
-from ..sphered._dual import DenseMatrix, Limits, minimise
+from ..sphered._dual import DenseMatrix, Limits, Target, minimise
 from ._kernel_model import KernelModel, document, indefinite
 
 TOLERANCE = 1e-8
@@ -46,7 +46,7 @@ def _squared_hinge(K, y, ridge, model):
         sl.cholesky(system, check_finite=False)
     except sl.LinAlgError:
         raise indefinite(model) from None
-    solution = minimise(DenseMatrix(system), y, np.inf, Limits(TOLERANCE))
+    solution = minimise(DenseMatrix(system), Target(y, np.ones(len(y)), np.inf), Limits(TOLERANCE))
     if solution.status is not Status.OPTIMAL:
         warnings.warn(
             f"The solver stopped ({solution.status.value}) with a KKT violation of "

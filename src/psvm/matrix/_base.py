@@ -34,8 +34,8 @@ def times(A, x):
 def sum_of(A, x):
     """``A.T @ x`` likewise."""
     if A.dtype == np.float32:
-        return sum_of_lines(A, x) if x.ndim == 1 else A.astype(np.float64).T @ x
-    return A.T @ x
+        return sum_of_lines(A, x) if x.ndim == 1 else (x.T @ A.astype(np.float64)).T
+    return A.T @ x if x.ndim == 1 else (x.T @ A).T  # BLAS takes a third of the time that way round
 
 
 def with_norms(means, squares, weights):
