@@ -686,7 +686,7 @@ def alone(source, data):
 def in_scope(source, data):
     scope = {}
     exec(source, scope)
-    return scope["decision_function"](data), scope["predict"](data)
+    return scope.get("decision_function", scope["predict"])(data), scope["predict"](data)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -708,6 +708,26 @@ def test_numpy_code_needs_nothing_else():
     values, predicted = alone(export_numpy(model), NEW)
     np.testing.assert_allclose(values, model.decision_function(NEW), rtol=0, atol=1e-12)
     assert predicted == model.predict(NEW).tolist()
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"multi_class": "ovr"}, {"decision_function_shape": "ovo"}], ids=str
+)
+def test_numpy_code_of_several_classes(options):
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5])
+    model = PSVC(epsilon=0.3, **options).fit(X, np.array(["a", "b", "c"])[y])
+    values, predicted = in_scope(export_numpy(model), NEW)
+    np.testing.assert_allclose(values, model.decision_function(NEW), rtol=0, atol=1e-11)
+    np.testing.assert_array_equal(predicted, model.predict(NEW))
+
+
+def test_numpy_code_of_labels_and_outputs():
+    Y2 = np.column_stack([X[:, 0] > 0, X[:, 1] > 0]).astype(int)
+    model = PSVC(epsilon=0.3).fit(X, Y2)
+    np.testing.assert_array_equal(in_scope(export_numpy(model), NEW)[1], model.predict(NEW))
+    model = PSVR(epsilon=0.3).fit(X, X @ X.T[:, :2])
+    values, _ = in_scope(export_numpy(model), NEW)
+    np.testing.assert_allclose(values, model.predict(NEW), rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["dyadic", "precomputed"])
@@ -751,6 +771,7 @@ def test_numpy_code_of_sparse_and_empty_models():
         PSVC(kernel=Spectrum(2), epsilon=0.5).fit(WORDS, HALF),
         SpheredSVC().fit(X, Y),
         make_pipeline(QuantileNormalizer(), PSVC(epsilon=1.0)).fit(X, Y),
+        PSVC(epsilon=1.0, probability="sigmoid").fit(X, Y),
     ],
     ids=lambda model: type(model).__name__,
 )

@@ -87,7 +87,7 @@ def export_numpy(model):
     Returns
     -------
     str
-        The functions ``decision_function(X)`` and, for a classifier, ``predict(X)`` are in it.
+        The functions ``predict(X)`` and, for a classifier, ``decision_function(X)`` are in it.
         Numbers are written with all their digits.
 
     Examples
@@ -102,28 +102,28 @@ def export_numpy(model):
     check_is_fitted(model)
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *before, machine = steps
-    if not isinstance(machine, BasePSVM) or np.ndim(machine.alpha_) != 1:
+    if not isinstance(machine, BasePSVM) or getattr(machine, "probability", False):
         raise TypeError(
-            f"{type(machine).__name__} cannot be written as NumPy code; PSVC and PSVR of two "
-            "classes can."
+            f"{type(machine).__name__} cannot be written as NumPy code; PSVC without `probability` "
+            "and PSVR can."
         )
     arrays, changes = {}, []
     for number, step in enumerate(before):
         changes.append(_change(step, number, arrays))
-    support = machine.support_
-    arrays["ALPHA"] = machine.alpha_[support]
-    arrays["MEAN"] = machine.column_means_[support]
-    arrays["NORM"] = machine.column_norms_[support]
+    arrays["ALPHA"] = machine.alpha_[..., machine.support_]
+    arrays["MEAN"] = machine.column_means_[..., machine.support_]
+    arrays["NORM"] = machine.column_norms_[..., machine.support_]
+    arrays["INTERCEPT"] = np.asarray(machine.intercept_)
     body = _columns(machine, arrays)
     return _TEMPLATE.format(
         name=type(machine).__name__,
         version=version("psvm"),
         n_features=before[0].n_features_in_ if before else machine.n_features_in_,
         arrays="\n".join(f"{name} = {_literal(value)}" for name, value in arrays.items()),
-        intercept=repr(float(machine.intercept_)),
         functions=_functions(body),
         changes="".join(f"    {line}\n" for line in changes),
         columns=body,
+        values=_ONE if np.ndim(machine.alpha_) == 1 else _SEVERAL,
         predict=_predict(machine),
     )
 
@@ -137,19 +137,36 @@ import numpy as np
 
 N_FEATURES = {n_features}
 {arrays}
-INTERCEPT = {intercept}
 {functions}
 
-def decision_function(X):
-    """f(x) of each row of X."""
+def values(X):
+    """f(x) of each row of X; if there are several machines, one column for each."""
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != N_FEATURES:
         raise ValueError(f"X must have {{N_FEATURES}} columns, got the shape {{X.shape}}.")
 {changes}    K = {columns}
-    return (K - MEAN) @ (ALPHA / NORM) + INTERCEPT
-
+{values}
 {predict}'''
+_ONE = """    return (K - MEAN) @ (ALPHA / NORM) + INTERCEPT
+"""
+_SEVERAL = """    # A column without part in a machine has alpha = 0 and norm 0.
+    coef = np.divide(ALPHA, NORM, out=np.zeros(ALPHA.shape), where=ALPHA != 0)
+    return np.stack([(K - m) @ a for m, a in zip(MEAN, coef)], axis=1) + INTERCEPT
+"""
 
+_VOTES = '''
+
+def votes(decisions):
+    """Votes of the pairs of classes; the sums of their values break ties."""
+    count, sums = np.zeros((2, len(decisions), len(CLASSES)))
+    pairs = [(i, j) for i in range(len(CLASSES)) for j in range(i + 1, len(CLASSES))]
+    for f, (i, j) in zip(decisions.T, pairs):
+        count[:, i] += f <= 0
+        count[:, j] += f > 0
+        sums[:, i] -= f
+        sums[:, j] += f
+    return count + sums / (3 * (np.abs(sums) + 1))
+'''
 _SQUARES = '''
 
 def squares(X, Z):
@@ -181,14 +198,31 @@ def _functions(body):
 
 def _predict(machine):
     if not hasattr(machine, "classes_"):
-        return '\ndef predict(X):\n    """Predicted numbers."""\n    return decision_function(X)\n'
+        return '\ndef predict(X):\n    """Predicted numbers."""\n    return values(X)\n'
     classes = ", ".join(repr(c) for c in np.asarray(machine.classes_).tolist())
-    return (
-        f"\nCLASSES = np.array([{classes}])\n\n\n"
-        "def predict(X):\n"
-        '    """Predicted classes."""\n'
-        "    return CLASSES[(decision_function(X) > 0).astype(int)]\n"
-    )
+    scheme = machine._labels.scheme
+    if scheme == "multilabel":
+        scores, answer = "values(X)", "(values(X) > 0).astype(int)"
+    elif len(machine.classes_) == 2:
+        scores, answer = "values(X)", "CLASSES[(values(X) > 0).astype(int)]"
+    else:
+        best = "values(X)" if scheme == "ovr" else "votes(values(X))"
+        pairs = scheme == "ovo" and machine.decision_function_shape == "ovo"
+        scores, answer = "-values(X)" if pairs else best, f"CLASSES[{best}.argmax(axis=1)]"
+    functions = _VOTES if "votes(" in scores + answer else ""
+    return f'''
+CLASSES = np.array([{classes}])
+{functions}
+
+def decision_function(X):
+    """Decision values."""
+    return {scores}
+
+
+def predict(X):
+    """Predicted classes."""
+    return {answer}
+'''
 
 
 def _columns(machine, arrays):
@@ -251,6 +285,8 @@ def _change(step, number, arrays):
 
 def _literal(array):
     """An array as source code, with all digits."""
+    if array.ndim == 0:
+        return repr(float(array))
     rows = np.atleast_2d(array).tolist()
     dtype = "np.intp" if array.dtype.kind in "iu" else "np.float64"
     lines = ["[" + ", ".join(map(repr, row)) + "]" for row in rows]
