@@ -1,6 +1,7 @@
 """`check_file`: everything that is wrong with a file, not only the first thing."""
 
 import os
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,8 @@ from ._table import ReadOptions
 
 MOST = 20
 """Findings of one kind."""
+ALIKE = 3
+"""Findings with the same advice about the same column."""
 
 
 def check_file(path, **options):
@@ -78,9 +81,24 @@ def _check_text(path, options):
                     checking.table()
                 except DataError as error:
                     checking.found.append(_of_error(error))
-                return checking.found
+                return _gathered(checking.found)
         except TextColumn as found:
             text.add(found.column)
+
+
+def _gathered(found):
+    """Findings; of those with the same advice about one column, the first ones and a number."""
+    same = Counter((finding.column, finding.advice) for finding in found if finding.column)
+    seen, kept = Counter(), []
+    for finding in found:
+        kind = finding.column, finding.advice
+        seen[kind] += 1
+        if same[kind] <= ALIKE or seen[kind] < ALIKE:
+            kept.append(finding)
+        elif seen[kind] == ALIKE:
+            more = f"{same[kind] - ALIKE + 1} more cells of column {finding.column} are like that."
+            kept.append(Finding(finding.severity, more, finding.line, finding.column))
+    return kept
 
 
 class _Checking(Reading):
