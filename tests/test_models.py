@@ -16,6 +16,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_moons
@@ -30,6 +31,8 @@ from sklearn.svm import SVC
 
 import psvm
 from psvm import PSVC, PSVR, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCCV
+from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
+from psvm.evaluation import RejectOption
 from psvm.io import ModelFileError, export_numpy, export_text, model_info, register
 from psvm.io._container import DIGEST
 from psvm.kernels import (
@@ -646,6 +649,34 @@ def test_a_model_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
 def test_folder_that_takes_no_files():
     with pytest.raises(OSError, match="/proc/"):
         psvm.save(PSVC(epsilon=3.0).fit(X, Y), "/proc/self/m.psvm")
+
+
+# --- searches, several machines, comparators, abstention
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        psvm.PSVCCV(epsilons=4, gammas=[0.3, 1.0], cv=3),
+        psvm.PSVRCV(epsilons=4, gammas=[1.0], cv=3),
+        PSVC(epsilon=0.5, probability="sigmoid"),
+        PSVC(epsilon=0.5, dtype=np.float32),
+        KernelFisherDiscriminant(),
+        LeastSquaresSVC(),
+        LeastSquaresSVR(),
+        RejectOption(PSVC(epsilon=0.5), rule="threshold", threshold=0.3),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_other_model_is_the_same_to_the_bit(model, n_classes, tmp_path):
+    model = clone(model).fit(X, np.digitize(X[:, 0], [0.5, 1.2][: n_classes - 1]))
+    psvm.save(model, tmp_path / "m.psvm")
+    loaded = psvm.load(tmp_path / "m.psvm")
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            before, after = (getattr(m, method)(NEW) for m in (model, loaded))
+            np.testing.assert_array_equal(before, after)
 
 
 # --- text and code
