@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,7 @@ def main():
         )
     header = ("reader", "seconds", "ratio", "peak MB", "peak / matrix", "same sum of a column")
     text = (
-        f"{environment()}\n\nA file of {size / 1e9:.2f} GB with {COLUMNS} columns of numbers with "
+        f"{environment()}\n\npandas {version('pandas')}. A file of {size / 1e9:.2f} GB with {COLUMNS} columns of numbers with "
         f"all digits; the matrix has {matrix:.0f} MB. One thread; median of {options.runs} "
         "interleaved runs, the largest peak memory beyond what the process had after its imports. "
         "To the last bit the same sum of the first column as that of correctly rounded numbers?\n\n"
