@@ -104,7 +104,8 @@ def main():
         )
     header = ("reader", "seconds", "ratio", "peak MB", "peak / matrix", "same sum of a column")
     text = (
-        f"{environment()}\n\npandas {version('pandas')}. A file of {size / 1e9:.2f} GB with {COLUMNS} columns of numbers with "
+        f"{environment()}\n\npandas {version('pandas')}. "
+        f"A file of {size / 1e9:.2f} GB with {COLUMNS} columns of numbers with "
         f"all digits; the matrix has {matrix:.0f} MB. One thread; median of {options.runs} "
         "interleaved runs, the largest peak memory beyond what the process had after its imports. "
         "To the last bit the same sum of the first column as that of correctly rounded numbers?\n\n"
