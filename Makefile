@@ -24,7 +24,7 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 
-# About twenty minutes: the solver beside its peers. The rest of the tables: bench-all.
+# About half an hour: the solver beside its peers. The rest of the tables: bench-all.
 bench: bench-solvers bench-svm
 
 bench-all: bench bench-abstain bench-cv bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston
