@@ -994,7 +994,7 @@ def test_options_are_checked():
 INTERRUPTED = """
 import signal
 import numpy as np
-import psvm
+from psvm import SMO, solve  # before the first signal: names are imported when they are used
 
 # A process started in the background of a shell inherits a SIGINT that is ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -1008,10 +1008,10 @@ for n, pair in ((300, False), (300, True), (24, False)):
     K, y = problem(n)
     print("start", flush=True)
     try:
-        psvm.solve(K, y, epsilon=1e-7, tol=1e-6, solver=psvm.SMO(pair=pair, block=False))
+        solve(K, y, epsilon=1e-7, tol=1e-6, solver=SMO(pair=pair, block=False))
     except KeyboardInterrupt:
         print("interrupted", flush=True)
-    small = psvm.solve(K[:, :3], y, epsilon=0.1)
+    small = solve(K[:, :3], y, epsilon=0.1)
     print("then", small.status.value, flush=True)
 """
 
