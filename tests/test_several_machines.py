@@ -19,9 +19,23 @@ from psvm.matrix import as_matrix
 FIXED = {"epsilon": 0.3, "gamma": 0.5, "tol": 1e-9}
 
 
+def _expected(estimator):
+    if estimator.decision_function_shape == "ovo":
+        names = ["check_classifiers_train"]
+        return dict.fromkeys(names, "values of pairs are not those of classes")
+    if estimator.probability:
+        names = ("dense", "sparse")
+        return {
+            f"check_sample_weight_equivalence_on_{name}_data": "repeated rows make other folds"
+            for name in names
+        }
+    return {}
+
+
 @pytest.mark.slow
 @parametrize_with_checks(
-    [PSVC(multi_class="ovr"), PSVC(decision_function_shape="ovo"), PSVC(probability="sigmoid")]
+    [PSVC(multi_class="ovr"), PSVC(decision_function_shape="ovo"), PSVC(probability="sigmoid")],
+    expected_failed_checks=_expected,
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

@@ -157,7 +157,7 @@ class PSVC(ClassifierMixin, BasePSVM):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.multi_label = not self.probability
         return tags
 
     def _check_parameters(self):
@@ -194,8 +194,12 @@ class PSVC(ClassifierMixin, BasePSVM):
         self._labels = Labels(labels.classes, None, labels.scheme)
         self.classes_ = labels.classes
         if self.probability:
-            plain = clone(self).set_params(probability=False, warm_start=False)
-            self.calibrator_ = calibrate(plain, X, y, sample_weight, self.probability)
+            # The weights of the classes count for the calibration as well.
+            plain = clone(self).set_params(probability=False, warm_start=False, class_weight=None)
+            weighted = sample_weight is not None or self.class_weight is not None
+            self.calibrator_ = calibrate(
+                plain, X, labels.y, weights if weighted else None, self.probability
+            )
         return self
 
     def _prepare_fit(self, X, y, sample_weight):
@@ -269,6 +273,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             The class with the largest decision value, or if `probability` is set the most
             probable one.
         """
+        check_is_fitted(self)
         if self.probability:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         decisions = self._decide(X)
