@@ -496,3 +496,11 @@ def test_kernel_values_in_single_precision(dtype):
 def test_storage_that_does_not_exist(dtype):
     with pytest.raises(ValueError, match="dtype must be float64 or float32"):
         PSVR(dtype=dtype).fit(np.eye(4), np.arange(4))
+
+
+@pytest.mark.parametrize("model", [PSVC(), PSVR()])
+def test_vectors_too_large_for_the_width(model):
+    """Their variance overflows: no kernel width of zero, no constant model."""
+    X = 1e200 * np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match="too large to be squared"):
+        model.fit(X, np.arange(20) % 2)

@@ -111,7 +111,13 @@ def choose_gamma(gamma, X, weights):
     """Gamma as a number: "auto" is ``1 / n_features``, "scale" is that over the variance of X."""
     if not isinstance(gamma, str):
         return gamma
-    variance = _weighted_variance(X, weights) if gamma == "scale" else 1.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = _weighted_variance(X, weights) if gamma == "scale" else 1.0
+    if not np.isfinite(variance):
+        raise ValueError(
+            "X has entries too large to be squared in double precision; scale the features, or "
+            "give gamma a number."
+        )
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 

@@ -39,7 +39,10 @@ class Search:
             splitter = check_cv(self.options.cv, y, classifier=self.target.classifies)
             folds = [Fold(*map(np.asarray, pair)) for pair in splitter.split(self.X, y)]
         if len(folds) < 2:
-            raise ValueError(f"At least two folds are needed, got {len(folds)}.")
+            raise ValueError(
+                f"At least two folds are needed, got {len(folds)}. Use another cv; the default "
+                "keeps equal rows together and needs two different ones."
+            )
         if self.target.classifies and self.target.scheme != "multilabel":
             n_classes = len(self.target.classes)
             if any(len(np.unique(self.target.code[f.train])) < n_classes for f in folds):
