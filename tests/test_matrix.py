@@ -326,6 +326,25 @@ def test_column_statistics(case, weights):
     assert (np.abs(sizes - expected[2]) <= bound).all()
 
 
+def test_surveys(case, rng):
+    """Statistics of several weights, some of which leave out the rows that make a column vary."""
+    rows = len(case.K)
+    W = np.vstack([np.ones(rows), 1 - np.eye(rows)[:9], rng.integers(0, 3, size=(3, rows))])
+    W[~W.any(axis=1)] = 1.0
+    V = rng.normal(size=W.shape)
+    for weights, v, (found, product) in zip(W, V, case.matrix.surveys(W, V), strict=True):
+        expected = statistics(case.K, weights)
+        root = np.sqrt(weights.sum())
+        # As above; the squares are of deviations from a point half their norm away at most.
+        bound = 16 * EPS * expected[2] + 2 * case.entry * root
+        assert (np.abs(found[0] - expected[0]) * root <= bound).all()
+        assert (np.abs(found[1] - expected[1]) <= bound).all()
+        assert (np.abs(found[2] - expected[2]) <= bound).all()
+        size = np.abs(case.K).T @ np.abs(v)
+        entry = case.entry * np.abs(v).sum()
+        assert (np.abs(product - case.K.T @ v) <= rows * EPS * size + entry).all()
+
+
 @dataclass
 class Expected:
     """K̃ by hand, and the norm of the rounding error that a column of it may have."""

@@ -14,7 +14,7 @@ import psvm
 import reference
 from psvm import _path
 from psvm.kernels import RBF
-from psvm.matrix import KernelMatrix
+from psvm.matrix import KernelMatrix, as_matrix
 from psvm.solvers import _homotopy, _working_set
 
 KKT = 1e-9
@@ -437,6 +437,107 @@ def test_bad_matrices(rng):
     K[2, 3] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         psvm.epsilon_path(K, y)
+
+
+STORAGES = {
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "sparse": sp.csc_array,
+    "matrix": as_matrix,
+}
+
+
+@pytest.mark.parametrize("storage", STORAGES.values(), ids=STORAGES)
+@pytest.mark.parametrize("C", [np.inf, 0.5])
+def test_paths_of_several_weights(rng, storage, C):
+    """Each of them solves its own problem. Some columns are constant once a row is left out."""
+    K = rng.normal(size=(15, 400)) + 10 * rng.normal(size=400)
+    K[1:, 7], K[2:, 8], K[:, 9] = 3.0, 1e6, 0.0
+    y = K[:, 0] - K[:, 1] + rng.normal(size=15)
+    W = np.hstack([1 - np.eye(15), rng.integers(0, 3, size=(15, 5))])
+    paths = psvm.epsilon_paths(storage(K), y, C, sample_weight=W, min_ratio=0.01)
+    assert len(paths) == 20
+    for path, weights in zip(paths, W.T, strict=True):
+        check_path(path, K, y, C, weights, rng, between=3)
+        alone = psvm.epsilon_path(K, y, C, sample_weight=weights, min_ratio=0.01)
+        np.testing.assert_array_equal(path.order, alone.order)
+
+
+def test_paths_of_several_targets(rng):
+    K, Y = rng.normal(size=(20, 300)), rng.normal(size=(20, 4))
+    Y[:, 3] = 1.0
+    for path, y in zip(psvm.epsilon_paths(K, Y), Y.T, strict=True):
+        check_path(path, K, y, rng=rng)
+    W = rng.integers(1, 3, size=(20, 4))
+    for path, y, w in zip(psvm.epsilon_paths(K, Y, sample_weight=W), Y.T, W.T, strict=True):
+        check_path(path, K, y, weights=w, rng=rng)
+    (path,) = psvm.epsilon_paths(K, Y[:, 0])
+    check_path(path, K, Y[:, 0], rng=rng)
+
+
+@pytest.mark.parametrize("options", [{"epsilons": [9.0, 2.0, 1.0]}, {"method": "grid"}])
+def test_paths_with_options_of_one(rng, options):
+    K, y, W = rng.normal(size=(30, 300)), 3 * rng.normal(size=30), 1 - np.eye(30)[:, :3]
+    for path, w in zip(psvm.epsilon_paths(K, y, sample_weight=W, **options), W.T, strict=True):
+        alone = psvm.epsilon_path(K, y, sample_weight=w, **options)
+        assert_same_path(path, alone)
+
+
+def assert_same_path(path, other):
+    """The same solutions, as far as rounding allows."""
+    assert (path.status, path.method) == (other.status, other.method)
+    np.testing.assert_allclose(path.epsilons, other.epsilons, rtol=1e-12)
+    np.testing.assert_allclose(path.alphas.toarray(), other.alphas.toarray(), atol=1e-9)
+
+
+def test_paths_do_not_depend_on_their_number(rng, monkeypatch):
+    """Only so many are followed side by side."""
+    K, y, W = rng.normal(size=(12, 300)), rng.normal(size=12), 1 - np.eye(12)
+    together = psvm.epsilon_paths(K, y, sample_weight=W)
+    monkeypatch.setattr(_path, "TOGETHER", 8 * 300 * 5)
+    for path, other in zip(psvm.epsilon_paths(K, y, sample_weight=W), together, strict=True):
+        assert_same_path(path, other)
+
+
+@pytest.mark.parametrize(
+    ("Y", "W", "message"),
+    [
+        ((8, 2), (8, 3), "y has 2 columns and sample_weight has 3"),
+        ((8, 2), (7, 2), "sample_weight must have one entry"),
+        ((7, 2), (8, 2), "8 rows but y has 7"),
+        ((8, 2, 2), (8, 2), "y must have one or two dimensions"),
+        ((8, 2), (8, 0), "sample_weight must have one or two dimensions and not be empty"),
+    ],
+)
+def test_paths_of_bad_shapes(Y, W, message):
+    with pytest.raises(ValueError, match=message):
+        psvm.epsilon_paths(np.eye(8), np.ones(Y), sample_weight=np.ones(W))
+
+
+def test_paths_check_each_column(rng):
+    K, Y, W = rng.normal(size=(8, 5)), rng.normal(size=(8, 2)), np.ones((8, 2))
+    with pytest.raises(ValueError, match="sample_weight must not be negative"):
+        psvm.epsilon_paths(K, Y, sample_weight=W - 2 * np.eye(8)[:, :2])
+    Y[3, 1] = np.nan
+    with pytest.raises(ValueError, match="y contains NaN"):
+        psvm.epsilon_paths(K, Y)
+    K[2, 3] = np.inf
+    with pytest.raises(ValueError, match="K contains NaN, infinity"):
+        psvm.epsilon_paths(np.asfortranarray(np.tile(K, 99)), Y[:, 0], sample_weight=W)
+
+
+def test_paths_warn_once(rng):
+    K, y, W = rng.normal(size=(12, 300)), rng.normal(size=12), 1 - np.eye(12)
+    message = r"12 of 12 paths, the first ended \(max_iter\)"
+    with pytest.warns(ConvergenceWarning, match=message) as caught:
+        psvm.epsilon_paths(K, y, sample_weight=W, max_iter=3)
+    assert len(caught) == 1
+
+
+def test_vectors_that_are_columns_of_arrays(rng):
+    K, Y, W = rng.normal(size=(20, 300)), rng.normal(size=(20, 2)), rng.random(size=(20, 2))
+    path = psvm.epsilon_path(np.asfortranarray(K), Y[:, 1], sample_weight=W[:, 1])
+    check_path(path, K, Y[:, 1], weights=W[:, 1], rng=rng)
 
 
 def test_plot(rng):

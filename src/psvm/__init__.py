@@ -5,7 +5,8 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._path import EpsilonPath, epsilon_path
+    from ._path import epsilon_path, epsilon_paths
+    from ._path_result import EpsilonPath
     from ._solve import solve
     from ._spectrum import MatrixSpectrum, matrix_spectrum
     from .estimators import PSVC, PSVR
@@ -21,7 +22,7 @@ _HOME = {
     "PSVR": "estimators",
     "PSVRCV": "model_selection",
     "SMO": "solvers",
-    "EpsilonPath": "_path",
+    "EpsilonPath": "_path_result",
     "GeneSelector": "selection",
     "HeldOut": "model_selection",
     "MatrixSpectrum": "_spectrum",
@@ -33,6 +34,7 @@ _HOME = {
     "WorkingSet": "solvers",
     "cross_val_error": "model_selection",
     "epsilon_path": "_path",
+    "epsilon_paths": "_path",
     "load": "io",
     "matrix_spectrum": "_spectrum",
     "save": "io",

@@ -2,21 +2,22 @@
 
 import warnings
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from ._path_result import join, make_path
 from ._solve import check_data
 from ._threads import threads
 from ._validation import check_choice, check_number, check_positive_integer, check_vector
 from .matrix import Standardized
 from .problem import Problem
-from .solvers import Points, Status, WorkingSet, trace
+from .solvers import Points, Status, WorkingSet, homotopy_workspace, trace
 
 LARGEST_HOMOTOPY = 500
 """Rank of K up to which the knots are few enough to visit them all."""
+TOGETHER = 16 * 2**20
+"""Size of the gradients of the paths that are followed side by side."""
 LARGEST_TRACED = 1000
 """Support objects up to which a grid is reached along the path, certified in blocks."""
 LOOSE, NEAR = 0.01, 0.97
@@ -94,222 +95,183 @@ def epsilon_path(
     >>> bool(np.isclose(path.epsilons[0], path.epsilon_max))
     True
     """
-    check_number("C", C, above=0, infinite=True)
-    check_number("tol", tol, above=0)
-    check_positive_integer("n_epsilons", n_epsilons)
-    check_choice("method", method, ("auto", "homotopy", "grid"))
-    for name, limit in (("max_features", max_features), ("max_iter", max_iter)):
-        if limit is not None:
-            check_positive_integer(name, limit)
-    _check_ratio(min_ratio, method)
-    epsilons = _check_epsilons(epsilons)
+    options = _Options(C, epsilons, n_epsilons, min_ratio, max_features, method, tol, max_iter)
     matrix, y, weights = check_data(K, y, sample_weight)
-    if method == "auto":
-        method = "homotopy" if min(matrix.shape) <= LARGEST_HOMOTOPY else "grid"
     with threads():
-        problem = Problem.create(Standardized(matrix, weights, y=y), y, C, 0.0)
-        if method == "homotopy":
-            limits = {"tol": tol, "max_features": max_features, "max_iter": max_iter}
-            path = _homotopy(problem, epsilons, min_ratio, **limits)
-        else:
-            if epsilons is None:
-                epsilons = problem.epsilon_max * np.geomspace(1.0, min_ratio, n_epsilons)
-            path = _grid(problem, epsilons, tol, max_features)
-    _warn_if_ended_early(path)
+        path = _paths(matrix, [y], [weights], options)[0]
+    _warn_if_ended_early([path])
     return path
 
 
-@dataclass(frozen=True, eq=False)
-class EpsilonPath:
-    """Solutions along decreasing epsilon, from `epsilon_path`.
+def epsilon_paths(
+    K,
+    y,
+    C=np.inf,
+    *,
+    sample_weight=None,
+    epsilons=None,
+    n_epsilons=100,
+    min_ratio=1e-3,
+    max_features=None,
+    method="auto",
+    tol=1e-9,
+    max_iter=None,
+):
+    """Paths for several weights of the rows of one matrix, or for several targets.
 
-    Attributes
+    These are the paths of `epsilon_path`, such as those of the folds of a cross-validation, of
+    bootstrap samples or of shuffled labels. The exact ones are followed side by side, so that one
+    pass over K serves them all.
+
+    Parameters
     ----------
-    epsilons : ndarray of shape (m,)
-        Decreasing.
-    alphas : csr_array of shape (m, P)
-        Row i is the solution at ``epsilons[i]``, in the units of the standardised matrix. It is
-        stored as a sparse array because most entries are zero.
-    coefs : csr_array of shape (m, P)
-        Coefficients of the raw columns of K.
-    intercepts : ndarray of shape (m,)
-        Constants of the predictors ``K @ coef + intercept``.
-    gaps : ndarray of shape (m,)
-        Duality gaps, computed from alpha with all columns.
-    kkt_violations : ndarray of shape (m,)
-        Largest violations of the KKT conditions, absolute numbers.
-    n_selected : ndarray of shape (m,)
-        Numbers of non-zero variables.
-    order : ndarray
-        The variables in the order in which they become non-zero; those that do so together by
-        decreasing size.
-    status : Status
-        `OPTIMAL` if the path got to its end.
-    method : {"homotopy", "grid"}
-        How it was computed.
-    epsilon_max : float
-        ``||K̃'y||_inf``, where the path begins.
-    C : float
+    K : {array-like, sparse matrix, DataMatrix} of shape (L, P)
+        A row is an object, a column a descriptive object.
+    y : array-like of shape (L,) or (L, m)
+        The target, or one for each path.
+    C : float, default=inf
         Bound of the variables.
-    knots : ndarray
-        The epsilons between which alpha is linear (homotopy), or `epsilons` (grid).
+    sample_weight : array-like of shape (L,) or (L, m), default=None
+        Weights of the rows, or a column of weights for each path. Weights of 0 leave rows out.
+    epsilons, n_epsilons, min_ratio, max_features, method, tol, max_iter
+        As in `epsilon_path`, for each path.
+
+    Returns
+    -------
+    list of EpsilonPath
 
     Examples
     --------
+    Leave out one row after the other:
+
     >>> import numpy as np, psvm
     >>> rng = np.random.default_rng(0)
-    >>> K = rng.normal(size=(50, 5))
-    >>> path = psvm.epsilon_path(K, 3 * K[:, 3] - 2 * K[:, 1])
-    >>> path.alpha_at(0.5 * path.epsilon_max).round(1)
-    array([ 0. , -3.5,  0. , 10.2,  0. ])
+    >>> K = rng.normal(size=(50, 200))
+    >>> y = 3 * K[:, 3] - 2 * K[:, 8] + K[:, 5]
+    >>> paths = psvm.epsilon_paths(K, y, sample_weight=1 - np.eye(50), max_features=3)
+    >>> len(paths), {tuple(map(int, path.order)) for path in paths}
+    (50, {(3, 8, 5)})
     """
-
-    epsilons: np.ndarray
-    alphas: sp.csr_array
-    gaps: np.ndarray
-    kkt_violations: np.ndarray
-    status: Status
-    method: str
-    epsilon_max: float
-    C: float
-    knots: np.ndarray
-    _knot_alphas: sp.csr_array
-    _means: np.ndarray
-    _norms: np.ndarray
-    _b: float
-
-    @property
-    def n_selected(self):
-        return np.diff(self.alphas.indptr)
-
-    @cached_property
-    def order(self):
-        a = self._knot_alphas.tocoo()
-        first = np.full(a.shape[1], a.shape[0])
-        np.minimum.at(first, a.col, a.row)
-        here = a.row == first[a.col]
-        return a.col[here][np.lexsort((-np.abs(a.data[here]), a.row[here]))]
-
-    @cached_property
-    def coefs(self):
-        coefs = self.alphas.copy()
-        coefs.data = coefs.data / self._norms[coefs.indices]
-        return coefs
-
-    @property
-    def intercepts(self):
-        return self._b - self.coefs @ self._means
-
-    def alpha_at(self, epsilon):
-        """The solution at any epsilon of the path, in the units of the standardised matrix.
-
-        Between two knots of the homotopy it is linear, so that this is exact. A path on a grid has
-        only the solutions of its `epsilons`.
-
-        Parameters
-        ----------
-        epsilon : float
-
-        Returns
-        -------
-        ndarray of shape (P,)
-        """
-        check_number("epsilon", epsilon, least=0)
-        if epsilon >= self.epsilon_max:
-            return np.zeros(self.alphas.shape[1])
-        if not len(self.knots) or epsilon < self.knots[-1]:
-            last = self.knots[-1] if len(self.knots) else self.epsilon_max
-            raise ValueError(
-                f"epsilon = {epsilon:.6g} lies below the end of the path at {last:.6g}. Follow it "
-                "further: decrease min_ratio or increase max_features."
-            )
-        above = np.flatnonzero(self.knots >= epsilon)[-1]
-        if self.knots[above] == epsilon:
-            return self._row(above)
-        if self.method == "grid":
-            raise ValueError(
-                f"epsilon = {epsilon:.6g} is not on the grid of this path. Add it to epsilons, or "
-                "use method='homotopy', which knows all solutions."
-            )
-        upper, lower = self.knots[above : above + 2]
-        share = (upper - epsilon) / (upper - lower)
-        alpha = self._row(above)
-        return alpha + share * (self._row(above + 1) - alpha)  # a bound stays exactly a bound
-
-    def _row(self, knot):
-        return self._knot_alphas[[knot]].toarray()[0]
-
-    def plot(self, ax=None):
-        """Draw the coefficients and the number of non-zero ones against epsilon.
-
-        Needs matplotlib: ``pip install "psvm[plot]"``.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; None makes a new figure.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            That of the coefficients; the numbers are on the axis at the right.
-        """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('Drawing needs matplotlib: pip install "psvm[plot]".') from error
-        if ax is None:
-            ax = plt.subplots()[1]
-        ax.plot(self.knots, self._knot_alphas[:, self.order].toarray(), linewidth=1)
-        ax.set(xlabel="epsilon", ylabel="alpha", xscale="log" if self.knots[-1] > 0 else "linear")
-        ax.invert_xaxis()
-        counts = ax.twinx()
-        numbers = np.diff(self._knot_alphas.indptr)
-        counts.step(self.knots, numbers, where="post", color="black", linestyle=":")
-        counts.set(ylabel="non-zero variables", ylim=(0, None))
-        return ax
-
-    def __repr__(self):
-        last = f"{self.epsilons[-1]:.6g}" if len(self.epsilons) else "none"
-        return (
-            f"EpsilonPath({self.method}, {self.status.value}, {len(self.epsilons)} epsilons from "
-            f"{self.epsilon_max:.6g} to {last}, {len(self.order)} variables entered)"
+    options = _Options(C, epsilons, n_epsilons, min_ratio, max_features, method, tol, max_iter)
+    targets, weights = _columns("y", y), _columns("sample_weight", sample_weight)
+    m = max(len(targets), len(weights))
+    if not {len(targets), len(weights)} <= {1, m}:
+        raise ValueError(
+            f"y has {len(targets)} columns and sample_weight has {len(weights)}; give one of each "
+            "for each path, or only one for all."
         )
+    matrix = check_data(K, targets[0], weights[0])[0]
+    targets, weights = m // len(targets) * targets, m // len(weights) * weights
+    _, targets, weights = zip(
+        *(check_data(matrix, *pair) for pair in zip(targets, weights, strict=True)), strict=True
+    )
+    at_once = max(TOGETHER // (8 * matrix.shape[1]), 1)
+    paths = []
+    with threads():
+        for start in range(0, m, at_once):
+            some = slice(start, start + at_once)
+            paths += _paths(matrix, targets[some], weights[some], options)
+    _warn_if_ended_early(paths)
+    return paths
 
 
-def _homotopy(problem, epsilons, min_ratio, **limits):
-    """The path from knot to knot."""
-    if epsilons is not None:
-        return _traced(problem, "homotopy", epsilons, **limits)
-    end = np.array([min_ratio * problem.epsilon_max])
-    blocks, status = trace(problem, end[end < problem.epsilon_max], **limits)
-    points = _join(blocks, problem.K.shape[1])
-    return _result(problem, "homotopy", status, points, points)
+@dataclass
+class _Options:
+    """What the paths of one call share, checked."""
+
+    C: float
+    epsilons: np.ndarray | None
+    n_epsilons: int
+    min_ratio: float
+    max_features: int | None
+    method: str
+    tol: float
+    max_iter: int | None
+
+    def __post_init__(self):
+        check_number("C", self.C, above=0, infinite=True)
+        check_number("tol", self.tol, above=0)
+        check_positive_integer("n_epsilons", self.n_epsilons)
+        check_choice("method", self.method, ("auto", "homotopy", "grid"))
+        for name in ("max_features", "max_iter"):
+            if getattr(self, name) is not None:
+                check_positive_integer(name, getattr(self, name))
+        _check_ratio(self.min_ratio, self.method)
+        self.epsilons = _check_epsilons(self.epsilons)
 
 
-def _traced(problem, method, wanted, **options):
+def _columns(name, values):
+    """The columns of an array, or what was given if it is a vector or None."""
+    values = values if values is None else np.asarray(values)
+    if values is None or values.ndim < 2:
+        return [values]
+    if values.ndim > 2 or values.shape[1] == 0:
+        raise ValueError(
+            f"{name} must have one or two dimensions and not be empty, got an array of shape "
+            f"{values.shape}."
+        )
+    return list(values.T)
+
+
+def _paths(matrix, targets, weights, options):
+    """The paths for some targets and weights."""
+    method = options.method
+    if method == "auto":
+        method = "homotopy" if min(matrix.shape) <= LARGEST_HOMOTOPY else "grid"
+    several = Standardized.several(matrix, weights, targets)
+    problems = [Problem.create(K, y, options.C, 0.0) for K, y in zip(several, targets, strict=True)]
+    if method == "homotopy":
+        return _homotopy(problems, options)
+    return [_grid(problem, options) for problem in problems]
+
+
+def _homotopy(problems, options):
+    """The paths from knot to knot."""
+    limits = {name: getattr(options, name) for name in ("tol", "max_features", "max_iter")}
+    if options.epsilons is not None:
+        return _traced(problems, "homotopy", options.epsilons, **limits)
+    ends = [np.array([options.min_ratio * problem.epsilon_max]) for problem in problems]
+    stops = [end[end < p.epsilon_max] for p, end in zip(problems, ends, strict=True)]
+    paths = []
+    for problem, (blocks, status) in zip(problems, trace(problems, stops, **limits), strict=True):
+        points = join(blocks, problem.K.shape[1])
+        paths.append(make_path(problem, "homotopy", status, points, points))
+    return paths
+
+
+def _traced(problems, method, wanted, **options):
     """The solutions at the wanted epsilons."""
-    stops = wanted[wanted < problem.epsilon_max]
-    blocks, status = trace(problem, stops, **options)
-    points = epsilons, *others = _join(blocks, problem.K.shape[1])
-    # Where epsilon exceeds epsilon_max the solution is that of epsilon_max, the first point.
-    above = np.zeros(len(wanted) - len(stops), dtype=np.intp)
-    rows = np.concatenate([above, np.flatnonzero(np.isin(epsilons, stops))])
-    chosen = (wanted[: len(rows)], *(part[rows] for part in others))
-    return _result(problem, method, status, chosen, points if method == "homotopy" else chosen)
+    stops = [wanted[wanted < problem.epsilon_max] for problem in problems]
+    paths, traced = [], trace(problems, stops, **options)
+    for problem, met, (blocks, status) in zip(problems, stops, traced, strict=True):
+        points = epsilons, *others = join(blocks, problem.K.shape[1])
+        # Where epsilon exceeds epsilon_max the solution is that of epsilon_max, the first point.
+        above = np.zeros(len(wanted) - len(met), dtype=np.intp)
+        rows = np.concatenate([above, np.flatnonzero(np.isin(epsilons, met))])
+        chosen = (wanted[: len(rows)], *(part[rows] for part in others))
+        knots = points if method == "homotopy" else chosen
+        paths.append(make_path(problem, method, status, chosen, knots))
+    return paths
 
 
-def _grid(problem, epsilons, tol, max_features):
+def _grid(problem, options):
     """The solutions of a grid, and nothing between."""
-    if max_features is None:
+    epsilons, tol = options.epsilons, options.tol
+    if epsilons is None:
+        epsilons = problem.epsilon_max * np.geomspace(1.0, options.min_ratio, options.n_epsilons)
+    if options.max_features is None:
         stated = problem.with_parameters(epsilon=epsilons[-1])
-        last = WorkingSet(tol=LOOSE).minimise(stated)
+        workspace = homotopy_workspace(problem.K)
+        last = WorkingSet(tol=LOOSE).minimise(stated, workspace=workspace)
         if len(last.support) <= LARGEST_TRACED:
             # What matters at the end of the path is most of what matters on it.
             near = (last.alpha != 0) | (np.abs(last.F) > NEAR * epsilons[-1])
-            first = np.flatnonzero(near & (problem.K.norms > 0))
-            return _traced(problem, "grid", epsilons, tol=tol, knots=False, first=first)
-    return _one_by_one(problem, epsilons, tol, max_features)
+            new = np.flatnonzero(near & (problem.K.norms > 0) & ~workspace.member)
+            if not workspace.whole and len(new):
+                workspace.extend(new)
+            options = {"tol": tol, "knots": False, "workspace": workspace}
+            return _traced([problem], "grid", epsilons, **options)[0]
+    return _one_by_one(problem, epsilons, tol, options.max_features)
 
 
 def _one_by_one(problem, epsilons, tol, max_features):
@@ -327,44 +289,8 @@ def _one_by_one(problem, epsilons, tol, max_features):
         certificate = (len(support), solution.gap, max(solution.kkt_violation, 0.0))
         parts = (alpha[None, support], *(np.array([part]) for part in certificate))
         blocks.append(Points(np.array([epsilon]), support, *parts))
-    points = _join(blocks, problem.K.shape[1])
-    return _result(problem, "grid", status or Status.OPTIMAL, points, points)
-
-
-def _join(blocks, P):
-    """Epsilons, alphas, gaps and violations of some `Points`; the alphas as one sparse array."""
-    entries = [np.nonzero(block.alphas) for block in blocks]
-    values = [b.alphas[entry] for b, entry in zip(blocks, entries, strict=True)]
-    columns = [b.index[place] for b, (_, place) in zip(blocks, entries, strict=True)]
-    starts = np.cumsum(np.concatenate([[0], *(block.counts for block in blocks)]))
-    parts = (np.concatenate([[], *values]), np.concatenate([starts[:0], *columns]), starts)
-    alphas = sp.csr_array(parts, shape=(len(starts) - 1, P))
-    alphas.sort_indices()
-    names = ("epsilons", "gaps", "violations")
-    epsilons, gaps, violations = (
-        np.concatenate([[], *(getattr(block, name) for block in blocks)]) for name in names
-    )
-    return epsilons, alphas, gaps, violations
-
-
-def _result(problem, method, status, rows, knots):
-    epsilons, alphas, gaps, violations = rows
-    K = problem.K
-    return EpsilonPath(
-        epsilons=epsilons,
-        alphas=alphas,
-        gaps=gaps,
-        kkt_violations=violations,
-        status=status,
-        method=method,
-        epsilon_max=problem.epsilon_max,
-        C=problem.C,
-        knots=knots[0],
-        _knot_alphas=knots[1],
-        _means=K.means,
-        _norms=K.norms,
-        _b=problem.b,
-    )
+    points = join(blocks, problem.K.shape[1])
+    return make_path(problem, "grid", status or Status.OPTIMAL, points, points)
 
 
 def _check_ratio(min_ratio, method):
@@ -392,17 +318,21 @@ def _check_epsilons(epsilons):
     return epsilons
 
 
-def _warn_if_ended_early(path):
-    remedy = {
+def _warn_if_ended_early(paths):
+    remedies = {
         Status.MAX_ITER: "Increase max_iter, min_ratio or the smallest of epsilons.",
         Status.STALLED: "Double precision allows no more; increase tol or min_ratio.",
-    }.get(path.status)
-    if remedy is not None:
-        last = path.knots[-1] if len(path.knots) else path.epsilon_max
-        warnings.warn(
-            f"The path ended ({path.status.value}) at epsilon = {last:.3g}, "
-            f"{last / path.epsilon_max:.3g} of epsilon_max. {remedy} What there is of the path is "
-            "exact.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    }
+    early = [path for path in paths if path.status in remedies]
+    if not early:
+        return
+    path = early[0]
+    last = path.knots[-1] if len(path.knots) else path.epsilon_max
+    which = "The path" if len(paths) == 1 else f"{len(early)} of {len(paths)} paths, the first"
+    warnings.warn(
+        f"{which} ended ({path.status.value}) at epsilon = {last:.3g}, "
+        f"{last / path.epsilon_max:.3g} of epsilon_max. {remedies[path.status]} What there is of "
+        "the path is exact.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

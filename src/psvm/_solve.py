@@ -173,11 +173,12 @@ def check_weights(sample_weight, L):
 def _check_matrix(K):
     if isinstance(K, DataMatrix):
         return K
+    if type(K) is np.ndarray and K.ndim == 2 and K.size and K.dtype.kind in "fiu":
+        return as_matrix(K)  # NaN and infinity show in the column statistics
     try:
         if not (isinstance(K, np.ndarray) or sp.issparse(K)) or K.dtype.kind not in "fiu":
             K = check_array(K, accept_sparse=("csr", "csc"), dtype="numeric", input_name="K")
         else:
-            # NaN and infinity show in the column statistics.
             check_array(K, accept_sparse=True, dtype=None, ensure_all_finite=False, input_name="K")
     except ValueError as error:
         raise ValueError(f"K is not a valid matrix. {error}") from error

@@ -63,6 +63,8 @@ def map_blocks(function, blocks):
     one: where other programs keep a processor busy, the others go on.
     """
     blocks = list(blocks)
+    if len(blocks) == 1:
+        return [function(blocks[0])]
     n_threads = min(_available.get(), len(blocks))
     results = [None] * len(blocks)
     waiting = iter(range(len(blocks)))

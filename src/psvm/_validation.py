@@ -37,7 +37,7 @@ def check_vector(name, value):
         raise ValueError(
             f"{name} must be one-dimensional and not empty, got an array of shape {array.shape}."
         )
-    array = array.astype(np.float64, copy=False)
+    array = np.ascontiguousarray(array, dtype=np.float64)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} contains NaN or infinity.")
     return array

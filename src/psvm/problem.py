@@ -99,17 +99,8 @@ def duality_gap(alpha, F, r, y, C, epsilon):
     if np.isfinite(C):
         slack = np.maximum(np.abs(F) - epsilon, 0.0).sum()
         return max(float(alpha @ F + penalty + C * slack), 0.0)
-    return max(float(lasso_gap(r, y, penalty, np.abs(F).max(initial=0.0), epsilon)), 0.0)
-
-
-def lasso_gap(r, y, penalty, largest, epsilon):
-    """The gap for C = inf of one residual, or of the columns of a block of them.
-
-    `penalty` is ``epsilon ||alpha||_1`` and `largest` is ``||F||_inf``.
-    """
-    rr, ry = np.square(r).sum(axis=0), y @ r
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(rr > 0, ry / rr, 0.0)  # maximises the dual along the ray of r
-        limit = np.where(largest > 0, epsilon / largest, np.inf)
+    rr, ry, largest = r @ r, r @ y, np.abs(F).max(initial=0.0)
+    share = ry / rr if rr > 0 else 0.0  # maximises the dual along the ray of r
+    limit = epsilon / largest if largest > 0 else np.inf
     share = np.clip(share, -limit, limit)
-    return 0.5 * rr + penalty - share * ry + 0.5 * share**2 * rr
+    return max(float(0.5 * rr + penalty - share * ry + 0.5 * share**2 * rr), 0.0)

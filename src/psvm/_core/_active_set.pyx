@@ -15,7 +15,7 @@ exchanged for one of them along the direction in which G is singular.
 """
 
 from libc.math cimport fabs, INFINITY
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport daxpy, dsymv
 
 from ._cholesky cimport Cholesky
@@ -91,18 +91,20 @@ cdef class ActiveSet:
         """The gradient, a view."""
         return np.asarray(self._doubles)[1, :self.n]
 
-    def extend(self, G_new):
+    def extend(self, const double[::1, :] G_new):
         """Add q variables at 0; `G_new` holds the last q columns of the new G."""
-        cdef Py_ssize_t n = self.n, q = G_new.shape[1], j
+        cdef Py_ssize_t n = self.n, q = G_new.shape[1], i, t
         if n + q > self.capacity:
             self._reserve(max(n + q, min(2 * n, n + q + 1000)))
-        G = np.asarray(self._G)
-        G[:n + q, n:n + q] = G_new
-        G[n:n + q, :n] = G_new[:n].T
-        for j in range(n, n + q):
-            self._G[j, j] = 1
-            self.alpha_[j] = 0
-            self.S.place[j] = -1
+        with nogil:
+            for t in range(q):
+                memcpy(&self._G[0, n + t], &G_new[0, t], (n + q) * sizeof(double))
+                self._G[n + t, n + t] = 1
+                self.alpha_[n + t] = 0
+                self.S.place[n + t] = -1
+            for i in range(n):
+                for t in range(q):
+                    self._G[n + t, i] = G_new[i, t]
         self.n = n + q
 
     def keep(self, index):

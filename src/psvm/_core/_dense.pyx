@@ -17,6 +17,10 @@ ctypedef fused real:
 cdef Py_ssize_t PANEL = 1024  # entries of a line whose sums stay in the first-level cache
 
 
+cdef inline double _sum(const double* s) noexcept nogil:
+    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
+
+
 def gather(const real[:, ::1] K, const Py_ssize_t[::1] index):
     """``K[:, index]`` of a C-contiguous K as a new Fortran-ordered array."""
     cdef Py_ssize_t L = K.shape[0], q = index.shape[0], i, t, first, last
@@ -73,7 +77,7 @@ def lines_times(const float[:, ::1] A, const double[::1] x):
                     s[t] += a[j + t] * x[j + t]
             for j in range(whole, m):
                 s[0] += a[j] * x[j]
-            out[i] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
+            out[i] = _sum(s)
     return product
 
 
@@ -139,14 +143,17 @@ def row_moments(const real[:, ::1] A, const double[::1] weights, const double[::
     return first_, second_
 
 
-def column_statistics(const real[:, ::1] A, const double[::1] weights):
+def column_statistics(
+    const real[:, ::1] A, const double[::1] weights, const double[::1] sums,
+):
     """Weighted means of the lines of A, which are columns of K, and sums of squares around them.
 
-    What rounding left of a mean is taken out of the squares, so that a constant line has none.
+    The `sums` are ``A @ weights``. What rounding left of a mean is taken out of the squares, so
+    that a constant line has none.
     """
-    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = m - m % 4, i, j, t
-    cdef double[4] s, q
-    cdef double d, mean, rest, total = 0
+    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = m - m % 8, i, j, t
+    cdef double[8] s, q
+    cdef double d, wd, mean, rest, total = 0
     cdef const real *a
     first_, second_ = np.empty(n), np.empty(n)
     cdef double[::1] means = first_, squares = second_
@@ -155,39 +162,52 @@ def column_statistics(const real[:, ::1] A, const double[::1] weights):
             total += weights[j]
         for i in range(n):
             a = &A[i, 0]
-            for t in range(4):
-                s[t] = 0
-            for j in range(0, whole, 4):
-                for t in range(4):
-                    s[t] += weights[j + t] * a[j + t]
-            for j in range(whole, m):
-                s[0] += weights[j] * a[j]
-            mean = ((s[0] + s[1]) + (s[2] + s[3])) / total
-            for t in range(4):
+            mean = sums[i] / total
+            for t in range(8):
                 s[t] = q[t] = 0
-            for j in range(0, whole, 4):
-                for t in range(4):
+            for j in range(0, whole, 8):
+                for t in range(8):
                     d = a[j + t] - mean
-                    s[t] += weights[j + t] * d
-                    q[t] += weights[j + t] * d * d
+                    wd = weights[j + t] * d
+                    s[t] += wd
+                    q[t] += wd * d
             for j in range(whole, m):
                 d = a[j] - mean
                 s[0] += weights[j] * d
                 q[0] += weights[j] * d * d
-            rest = ((s[0] + s[1]) + (s[2] + s[3])) / total
+            rest = _sum(s) / total
             means[i] = mean + rest
-            squares[i] = max((q[0] + q[1]) + (q[2] + q[3]) - total * rest * rest, 0)
+            squares[i] = max(_sum(q) - total * rest * rest, 0)
     return first_, second_
+
+
+def standardise(
+    double[::1, :] X, const double[:] m, const double[:] inverse, const double[::1] root,
+):
+    """``(X - m) * inverse * root[:, None]``, in place."""
+    cdef Py_ssize_t i, j
+    cdef double m_j, scale
+    cdef double *x
+    with nogil:
+        for j in range(X.shape[1]):
+            x, m_j, scale = &X[0, j], m[j], inverse[j]
+            for i in range(X.shape[0]):
+                x[i] = (x[i] - m_j) * scale * root[i]
 
 
 def centre_and_scale(
     double[:, ::1] X, const double[::1] m, const double[::1] sums, const double[::1] inverse,
 ):
     """``(X - outer(m, sums)) * inverse[:, None]``, in place."""
-    cdef Py_ssize_t j, b
+    cdef Py_ssize_t j, b, width = X.shape[1]
     cdef double m_j, scale
+    cdef double *x = &X[0, 0]
     with nogil:
-        for j in range(X.shape[0]):
-            m_j, scale = m[j], inverse[j]
-            for b in range(X.shape[1]):
-                X[j, b] = (X[j, b] - m_j * sums[b]) * scale
+        if width == 1:
+            for j in range(X.shape[0]):
+                x[j] = (x[j] - m[j] * sums[0]) * inverse[j]
+        else:
+            for j in range(X.shape[0]):
+                m_j, scale = m[j], inverse[j]
+                for b in range(width):
+                    X[j, b] = (X[j, b] - m_j * sums[b]) * scale

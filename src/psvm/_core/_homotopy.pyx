@@ -19,9 +19,9 @@ finds the solution there.
 Contract: as that of `ActiveSet`; nothing is checked.
 """
 
-from libc.math cimport fabs, INFINITY
+from libc.math cimport fabs, sqrt, INFINITY
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport daxpy
+from scipy.linalg.cython_blas cimport daxpy, dgemv
 
 from ._active_set cimport ActiveSet
 from ._kkt cimport clip, violation
@@ -50,20 +50,37 @@ cdef double ACCURACY = 1e-12  # error of G_SS d = s that is put up with
 cdef class Homotopy(ActiveSet):
     """The small problem of `ActiveSet` for all epsilon.
 
-    Set `alpha` and `F` to a solution, then `start` there and `trace` on from it.
+    `start` at a solution, and `trace` on from it.
     """
 
     cdef double scale, hair
     cdef Py_ssize_t who
     cdef unsigned char[::1] _waits
+    cdef double[:, ::1] _panel     # columns of G of the variables of S, in any order,
+    cdef Py_ssize_t[::1] _ordered  # and which they are
+    cdef double[::1] _weights
+    cdef bint collected            # whether the panel is up to date
 
-    def start(self, double C, double epsilon, double scale):
-        """Begin at a solution for epsilon; `scale` is ``||K'y||_inf``."""
+    def start(
+        self, double C, double epsilon, double scale, const double[::1] alpha,
+        const double[::1] F, const Py_ssize_t[::1] index,
+    ):
+        """Begin at the solution for epsilon that `alpha` and `F` hold at the places `index`.
+
+        `scale` is ``||K'y||_inf``.
+        """
+        cdef Py_ssize_t j
         self.C, self.epsilon, self.scale = C, epsilon, scale
         self.S.dependent = DEPENDENT
         self.threshold, self.hair = EXACT * scale, HAIR * scale
         self._waits = np.zeros(self.n, dtype=np.uint8)
+        self._panel = np.empty((self.S.largest, self.n))
+        self._ordered = np.empty(self.S.largest, dtype=np.intp)
+        self._weights = np.empty(self.S.largest)
+        self.collected = False
         with nogil:
+            for j in range(self.n):
+                self.alpha_[j], self.F_[j] = alpha[index[j]], F[index[j]]
             self._synchronise()
             self._newton()
             self._list_waiting()
@@ -102,7 +119,8 @@ cdef class Homotopy(ActiveSet):
         cdef int event
         self._direction()
         t = self.epsilon - stop
-        event = self._first_event(&t)
+        # At the end of a path down to 0 all that is left are rounding errors.
+        event = self._first_event(&t) if t > TINY * self.scale else NONE
         if event == LEAVE and t <= TINY * self.scale:
             self._repair(stop)
             return
@@ -122,8 +140,10 @@ cdef class Homotopy(ActiveSet):
     cdef void _direction(self) noexcept nogil:
         # d = G_SS^-1 s and q = G_.S d, refined
         cdef Py_ssize_t p, j
-        cdef int n = <int> self.n, one = 1, refined
-        cdef double error, largest
+        cdef int n = <int> self.n, m = <int> self.S.m, one = 1, refined
+        cdef double error, largest, unit = 1
+        if not self.collected:
+            self._collect()
         memset(self.q, 0, n * sizeof(double))
         for refined in range(REFINE + 1):
             largest = 0
@@ -136,10 +156,22 @@ cdef class Homotopy(ActiveSet):
             self.S.solve(self.step)
             for p in range(self.S.m):
                 self.d[p] = self.step[p] if refined == 0 else self.d[p] + self.step[p]
-                daxpy(
-                    &n, &self.step[p], self.G + self.S.member[p] * self.capacity, &one,
-                    self.q, &one,
-                )
+            for p in range(self.S.m):
+                self._weights[p] = self.step[self.S.place[self._ordered[p]]]
+            dgemv(
+                <char*> b"N", &n, &m, &unit, &self._panel[0, 0], &n, &self._weights[0], &one,
+                &unit, self.q, &one,
+            )
+
+    cdef void _collect(self) noexcept nogil:
+        cdef Py_ssize_t p
+        for p in range(self.S.m):
+            self._put(p, self.S.member[p])
+        self.collected = True
+
+    cdef inline void _put(self, Py_ssize_t p, Py_ssize_t j) noexcept nogil:
+        self._ordered[p] = j
+        memcpy(&self._panel[p, 0], self.G + j * self.capacity, self.n * sizeof(double))
 
     cdef int _first_event(self, double* t) noexcept nogil:
         # Shortens t to the first event, that of variable `who`.
@@ -187,11 +219,17 @@ cdef class Homotopy(ActiveSet):
         self._set_sign(j)
         if self.S.append(self.G, self.capacity, &j, 1) == 0:
             self._waits[j] = True
+        elif self.collected:
+            self._put(self.S.m - 1, j)
 
     cdef void _leave_set(self, Py_ssize_t p) noexcept nogil:
         cdef Py_ssize_t j = self.S.member[p]
         self.alpha_[j] = self._upper(j) if self.d[p] > 0 else self._lower(j)
         self.S.rotate_out(p)
+        p = 0
+        while self._ordered[p] != j:
+            p += 1
+        self._put(p, self._ordered[self.S.m])
         self._list_waiting()
 
     cdef void _list_waiting(self) noexcept nogil:
@@ -224,87 +262,159 @@ cdef class Homotopy(ActiveSet):
         memset(self.entries, 0, self.n)
         self.refined = 0
         self.predicted = 0
+        self.collected = False
         self._synchronise()
         self.limit, self.S.work = INFINITY, 0
         self._solve()
         self._list_waiting()
 
 
-def screen(
-    const double[::1] F_first, const double[::1] F_last, const unsigned char[::1] skipped,
-    const double[::1] epsilons, const double[::1] share, const double[::1] distance, double room,
+def joining(
+    const double[::1] F, const unsigned char[::1] member, const Py_ssize_t[::1] sure, double level,
 ):
-    """Bounds of the gradients of the variables that are not skipped, at m points of the path.
+    """The variables outside of W with ``|F_j| > level``, and those that are `sure` to join it.
 
-    At a point ``|F_j| - epsilon`` is at most what lies at its `share` between its values at the
-    ends, whose `epsilons` are given, plus `distance`.
+    `sure` is increasing, and so is the result.
+    """
+    cdef Py_ssize_t j, t = 0, count = 0
+    new = np.empty(F.shape[0], dtype=np.intp)
+    cdef Py_ssize_t[::1] new_ = new
+    with nogil:
+        for j in range(F.shape[0]):
+            if t < sure.shape[0] and sure[t] == j:
+                t += 1
+            elif fabs(F[j]) <= level or member[j]:
+                continue
+            new_[count] = j
+            count += 1
+    return new[:count].copy()
+
+
+def screen(
+    double epsilon, const double[::1] R_first, const double[::1] F_first,
+    const double[::1] epsilons, const double[:, ::1] R, const double[::1] F_last,
+    const unsigned char[::1] member, double room,
+):
+    """Bounds of the gradients of the variables outside of W at m points of the path.
+
+    The path gets from `epsilon`, with the residual `R_first` and the gradient `F_first`, to the
+    last of the `epsilons`, whose gradient is `F_last`. At a share s of that way let the residual
+    be ``(1 - s) r + s r' + bend``, r and r' those of the ends. Columns have norm one, so that
+    ``|F_j|`` is at most ``(1 - s) |F_j| + s |F_j'| + ||bend||`` there.
 
     Returns
     -------
     near : ndarray of int
-        The variables whose bound exceeds `room` at some point.
-    beyond, excess : ndarrays of shape (m,)
-        The largest bound of the others at each point, and the sum of those above 0.
+        The variables whose bound exceeds epsilon by more than `room` at some point.
+    beyond, excess : float
+        What the largest bound of the others exceeds epsilon by at any point, and the sum of that.
     """
-    cdef Py_ssize_t j, k, m = share.shape[0], count = 0
-    cdef double first, last, bound, largest = 0
-    near, beyond, excess = np.empty(F_last.shape[0], dtype=np.intp), np.zeros(m), np.zeros(m)
+    cdef Py_ssize_t i, j, k, P = F_last.shape[0], m = R.shape[0], n = 0, count = 0
+    cdef double bend, distance, largest = 0, end = epsilons[m - 1], share, beyond = 0, excess = 0
+    near, numbers = np.empty(P, dtype=np.intp), np.empty((3, P))
     cdef Py_ssize_t[::1] near_ = near
-    cdef double[::1] beyond_ = beyond, excess_ = excess
+    cdef double[:, ::1] numbers_ = numbers
+    cdef double[::1] distances = np.empty(m)
+    cdef double *first = &numbers_[0, 0]
+    cdef double *last = &numbers_[1, 0]
+    cdef double *bound = &numbers_[2, 0]
     with nogil:
         for k in range(m):
-            largest = max(largest, distance[k])
-        for j in range(F_last.shape[0]):
-            first, last = fabs(F_first[j]) - epsilons[0], fabs(F_last[j]) - epsilons[1]
-            if skipped[j] or max(first, last) + largest <= 0:
-                continue
-            for k in range(m):
-                if distance[k] + first + share[k] * (last - first) > room:
-                    near_[count] = j
-                    count += 1
-                    break
+            share, distance = (epsilon - epsilons[k]) / (epsilon - end), 0
+            for i in range(R.shape[1]):
+                bend = R[k, i] - R_first[i] - share * (R[m - 1, i] - R_first[i])
+                distance += bend * bend
+            distances[k] = sqrt(distance)
+            largest = max(largest, distances[k])
+        for j in range(P):
+            first[n], last[n] = fabs(F_first[j]) - epsilon, fabs(F_last[j]) - end
+            if max(first[n], last[n]) + largest > 0 and not member[j]:
+                near_[n], bound[n] = j, 0
+                n += 1
+        for k in range(m):
+            share, distance = (epsilon - epsilons[k]) / (epsilon - end), distances[k]
+            for j in range(n):
+                bend = distance + first[j] + share * (last[j] - first[j])
+                bound[j] = bend if bend > bound[j] else bound[j]
+        for j in range(n):
+            if bound[j] > room:
+                near_[count] = near_[j]
+                count += 1
             else:
-                for k in range(m):
-                    bound = distance[k] + first + share[k] * (last - first)
-                    if bound > 0:
-                        beyond_[k] = max(beyond_[k], bound)
-                        excess_[k] += bound
+                beyond = max(beyond, bound[j])
+                excess += bound[j]
     return near[:count].copy(), beyond, excess
 
 
-def judge(
-    const double[:, ::1] alphas, const double[:, :] F, const double[:, :] F_near,
-    const double[::1] epsilons, double C, const double[::1] beyond, const double[::1] excess,
+def certify(
+    const double[:, ::1] alphas, const double[:, ::1] F, const double[:, ::1] F_near,
+    const double[:, ::1] R, const double[::1] y, const double[::1] epsilons, double C,
+    double beyond, double excess,
 ):
-    """What the certificates of m points need, of which column i of F and `F_near` is one.
+    """Numbers of variables, duality gaps and largest KKT violations, as in `psvm.problem`.
 
-    `F` belongs to `alphas`, and the variables of `F_near` are 0. Of others that are 0 it is known
-    by how much they exceed epsilon at most, and the sum of that.
-
-    Returns
-    -------
-    counts, norms, products : ndarrays of shape (m,)
-        The number of variables that are not 0, ``||alpha||_1`` and ``alpha'F``.
-    violations, largest, sums : ndarrays of shape (m,)
-        The largest violation of the KKT conditions, ``||F||_inf`` and
-        ``sum_j max(|F_j| - epsilon, 0)``, or bounds of them.
+    A row of the arrays is one point of the path. `F` belongs to `alphas`, the variables of
+    `F_near` are 0, and of others that are 0 it is known by how much the largest exceeds epsilon at
+    most, and the sum of that. R holds the negative residuals.
     """
-    cdef Py_ssize_t i, j, m = alphas.shape[0], n = alphas.shape[1]
-    cdef double a, d, size
-    numbers, counts = np.zeros((5, m)), np.zeros(m, dtype=np.intp)
-    cdef double[:, ::1] out = numbers
+    cdef Py_ssize_t i, k, m = alphas.shape[0], n = alphas.shape[1]
+    cdef double epsilon, a, size, norm, product, worst, largest, sum_
+    counts, numbers = np.zeros(m, dtype=np.intp), np.empty((2, m))
     cdef Py_ssize_t[::1] counts_ = counts
+    cdef double[::1] gaps = numbers[0], violations = numbers[1]
     with nogil:
-        for i in range(m):
-            out[2, i], out[3, i], out[4, i] = beyond[i], epsilons[i] + beyond[i], excess[i]
-            for j in range(n + F_near.shape[0]):
-                a = alphas[i, j] if j < n else 0
-                d = F[j, i] if j < n else F_near[j - n, i]
-                size = fabs(d)
-                counts_[i] += a != 0
-                out[0, i] += fabs(a)
-                out[1, i] += a * d
-                out[2, i] = max(out[2, i], violation(a, d, C, epsilons[i]))
-                out[3, i] = max(out[3, i], size)
-                out[4, i] += max(size - epsilons[i], 0)
-    return counts, *numbers
+        for k in range(m):
+            epsilon = epsilons[k]
+            norm, product, worst, largest, sum_ = 0, 0, beyond, epsilon + beyond, excess
+            for i in range(n):
+                a, size = alphas[k, i], fabs(F[k, i])
+                counts_[k] += a != 0
+                norm += fabs(a)
+                product += a * F[k, i]
+                worst = max(worst, violation(a, F[k, i], C, epsilon))
+                largest = max(largest, size)
+                sum_ += max(size - epsilon, 0)
+            for i in range(F_near.shape[1]):
+                size = fabs(F_near[k, i])
+                worst = max(worst, size - epsilon)
+                largest = max(largest, size)
+                sum_ += max(size - epsilon, 0)
+            violations[k] = worst
+            if C < INFINITY:
+                gaps[k] = max(product + epsilon * norm + C * sum_, 0)
+            else:
+                gaps[k] = max(_lasso_gap(
+                    R[k], y, epsilon * norm, epsilon / largest if largest > 0 else INFINITY
+                ), 0)
+    return counts, numbers[0], numbers[1]
+
+
+cdef double _lasso_gap(
+    const double[::1] r, const double[::1] y, double penalty, double limit,
+) noexcept nogil:
+    # The dual point is a share of the residual -r, at most `limit` of it.
+    cdef Py_ssize_t i
+    cdef double rr = 0, ry = 0, share
+    for i in range(y.shape[0]):
+        rr += r[i] * r[i]
+        ry -= r[i] * y[i]
+    share = clip(ry / rr if rr > 0 else 0, -limit, limit)
+    return 0.5 * rr + penalty - share * ry + 0.5 * share * share * rr
+
+
+def nonzeros(
+    const double[:, ::1] alphas, const Py_ssize_t[::1] order, const Py_ssize_t[::1] columns,
+    Py_ssize_t count,
+):
+    """The `count` entries that are not 0, row after row in the given order, and their columns."""
+    cdef Py_ssize_t i, k, t = 0
+    values, numbers = np.empty(count), np.empty(count, dtype=np.intp)
+    cdef double[::1] values_ = values
+    cdef Py_ssize_t[::1] numbers_ = numbers
+    with nogil:
+        for k in range(alphas.shape[0]):
+            for i in range(alphas.shape[1]):
+                if alphas[k, order[i]] != 0:
+                    values_[t], numbers_[t] = alphas[k, order[i]], columns[order[i]]
+                    t += 1
+    return values, numbers

@@ -8,7 +8,7 @@ from ._block import ColumnBlock
 from ._dense import DenseMatrix
 from ._kernel import KernelMatrix
 from ._sparse import SparseMatrix
-from ._standardized import Standardized
+from ._standardized import Standardized, joint_rmatvec
 
 __all__ = [
     "BLOCK_BYTES",
@@ -21,6 +21,7 @@ __all__ = [
     "Standardized",
     "as_matrix",
     "block_slices",
+    "joint_rmatvec",
     "times",
 ]
 

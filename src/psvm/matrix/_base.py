@@ -24,11 +24,22 @@ def block_slices(n, item_bytes, *, minimum=16, size=BLOCK_BYTES):
     return [slice(start, min(start + step, n)) for start in range(0, n, step)]
 
 
-def times(A, x):
+def times(A, x, out=None):
     """``A @ x`` of doubles, or of contiguous lines of floats, summed in double precision."""
+    if A.dtype != np.float32:
+        return np.matmul(A, x, out=out)
+    product = lines_times(A, x) if x.ndim == 1 else A.astype(np.float64) @ x
+    if out is None:
+        return product
+    out[:] = product
+    return out
+
+
+def products(A, x, y):
+    """``A @ x`` and ``A @ y`` likewise, of doubles in one pass."""
     if A.dtype == np.float32:
-        return lines_times(A, x) if x.ndim == 1 else A.astype(np.float64) @ x
-    return A @ x
+        return lines_times(A, x), lines_times(A, y)
+    return np.ascontiguousarray((A @ np.stack((x, y), axis=1)).T)
 
 
 def sum_of(A, x):
@@ -80,7 +91,8 @@ def row_statistics(moments, sample, weights):
 def block_statistics(K_b, weights):
     """Means and centred sums of squares of a block of columns."""
     if not K_b.flags.c_contiguous:
-        return column_statistics(np.ascontiguousarray(K_b.T), weights)
+        lines = np.ascontiguousarray(K_b.T)
+        return column_statistics(lines, weights, times(lines, weights))
     sample = K_b[typical_rows(weights)]
     return row_statistics(lambda c: row_moments(K_b, weights, c), sample, weights)
 
@@ -144,6 +156,10 @@ class DataMatrix(ABC):
     def survey(self, weights, v=None):
         """`column_statistics`, and ``K'v`` from the same pass over K if there is a v."""
         return self.column_statistics(weights), None if v is None else self.rmatvec(v)
+
+    def surveys(self, W, V):
+        """The `survey` for each of the rows of W and V, weights and vectors."""
+        return [self.survey(w, v) for w, v in zip(W, V, strict=True)]
 
     def moments(self, weights, v=None):
         """`survey` and `centred_gram` together, for few columns; v is 0 where the weight is."""

@@ -68,10 +68,10 @@ class DenseBlock(ColumnBlock):
         self._n = len(kept)
 
     def matvec(self, a):
-        return self._buffer[:, : self._n] @ a
+        return (a.T @ self._buffer[:, : self._n].T).T
 
     def rmatvec(self, v):
-        return self._buffer[:, : self._n].T @ v
+        return (v.T @ self._buffer[:, : self._n]).T
 
 
 class SparseBlock(ColumnBlock):

@@ -11,6 +11,7 @@ from ._base import (
     DataMatrix,
     block_slices,
     gathered,
+    products,
     row_statistics,
     sum_of,
     times,
@@ -94,9 +95,39 @@ class DenseMatrix(DataMatrix):
     def _column_survey(self, weights, v):
         def part(block):
             A = self._contiguous(block)
-            return *column_statistics(A, weights), None if v is None else times(A, v)
+            if v is None:
+                return *column_statistics(A, weights, times(A, weights)), None
+            sums, product = products(A, weights, v)
+            return *column_statistics(A, weights, sums), product
 
         return gathered(self._map(part, self._blocks), weights)
+
+    def surveys(self, W, V):
+        if not self._by_columns or self._floats:
+            return super().surveys(W, V)
+        totals = W.sum(axis=1, keepdims=True)
+        centre = W.sum(axis=0) / totals.sum()
+
+        def part(block):
+            A = self._contiguous(block)
+            c = A @ centre
+            D = A - c[:, None]
+            rests = (W @ D.T) / totals
+            squares = W @ np.square(D, out=D).T  # around c
+            shifts = totals * np.square(rests)
+            means, around = c + rests, np.maximum(squares - shifts, 0.0)
+            # Where a mean is far from c, that costs digits.
+            far = ~(shifts <= 0.5 * squares)
+            for i in np.flatnonzero(far.any(axis=1)):
+                lines = A[far[i]]
+                found = column_statistics(lines, W[i], times(lines, W[i]))
+                means[i, far[i]], around[i, far[i]] = found
+            return means, around, V @ A.T
+
+        parts = zip(*self._map(part, self._blocks), strict=True)
+        means, squares, products = (np.concatenate(values, axis=1) for values in parts)
+        statistics = [with_norms(*one) for one in zip(means, squares, W, strict=True)]
+        return list(zip(statistics, products, strict=True))
 
     def _row_survey(self, weights, c, v):
         """``w'(K - c)``, ``w'(K - c)^2`` and ``K'v``, which is zero without a v."""
@@ -175,7 +206,7 @@ class DenseMatrix(DataMatrix):
         x = np.ascontiguousarray(x)
 
         def part(block):
-            out[block] = times(self._load(block), x)
+            times(self._load(block), x, out[block])
 
         self._map(part, self._blocks)
         return out

@@ -2,11 +2,20 @@
 
 import numpy as np
 
-from .._core._dense import centre_and_scale
+from .._core._dense import centre_and_scale, standardise
 from ._base import BLOCK_BYTES, FEW, block_slices
 
 CONSTANT = 1e-12
 """A column whose centred norm is at most this share of its norm has no variance."""
+
+
+def joint_rmatvec(matrices, vectors):
+    """``K̃.T @ v`` of some K̃ of the same K, with one vector each, in one pass over K."""
+    if len(matrices) <= 1:
+        return [K.rmatvec(v) for K, v in zip(matrices, vectors, strict=True)]
+    weighted = np.array([K._root * v for K, v in zip(matrices, vectors, strict=True)])
+    products = np.ascontiguousarray(matrices[0].matrix.rmatvec(weighted.T).T)
+    return [K._centred(*pair) for K, *pair in zip(matrices, products, weighted, strict=True)]
 
 
 class Standardized:
@@ -39,19 +48,43 @@ class Standardized:
     """
 
     def __init__(self, matrix, weights=None, usable=None, y=None):
-        self.matrix = matrix
-        self.shape = L, _ = matrix.shape
-        self.weights = np.ones(L) if weights is None else weights
-        self._root = np.sqrt(self.weights)
+        self._begin(matrix, weights)
         with np.errstate(over="ignore", invalid="ignore"):
             v = None if y is None else self._root * self.target(y)
             if matrix.shape[1] <= FEW:
                 statistics, product, self._gram = matrix.moments(self.weights, v)
             else:
                 statistics, product = matrix.survey(self.weights, v)
-                self._gram = None
-        self.means, self.norms, sizes = statistics
         self._surveyed = y, v, product
+        self._know(*statistics, usable)
+
+    @classmethod
+    def several(cls, matrix, weights, y):
+        """One for each of some weights and targets, from one pass over K if it is dense."""
+        if matrix.shape[1] <= FEW or len(weights) == 1:
+            return [cls(matrix, w, y=t) for w, t in zip(weights, y, strict=True)]
+        several = [cls.__new__(cls) for _ in weights]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for one, w, t in zip(several, weights, y, strict=True):
+                one._begin(matrix, w)
+                one._surveyed = t, one._root * one.target(t), None
+            V = np.array([one._surveyed[1] for one in several])
+            surveys = matrix.surveys(np.array([one.weights for one in several]), V)
+        for one, (statistics, product) in zip(several, surveys, strict=True):
+            one._surveyed = *one._surveyed[:2], product
+            one._know(*statistics)
+        return several
+
+    def _begin(self, matrix, weights):
+        self.matrix = matrix
+        self.shape = L, _ = matrix.shape
+        self.weights = np.ones(L) if weights is None else weights
+        self._root = np.sqrt(self.weights)
+        self._gram = None
+
+    def _know(self, means, norms, sizes, usable=None):
+        """Take the statistics of the columns."""
+        self.means, self.norms = means, norms
         wrong = np.flatnonzero(~np.isfinite(sizes))
         if len(wrong):
             raise ValueError(
@@ -62,7 +95,6 @@ class Standardized:
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         if usable is not None:
             self.norms[~usable] = 0.0
-        self._weighted = bool((self.weights != 1).any())
         self._inverse = np.divide(
             1.0, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0
         )
@@ -118,19 +150,16 @@ class Standardized:
 
     def columns(self, index):
         """``K̃[:, index]`` as a dense array."""
-        K_b = self.matrix.columns(index)
-        K_b -= self.means[index]
-        K_b *= self._inverse[index]
-        if self._weighted:
-            K_b *= self._root[:, None]
-        return K_b
+        return self._standardised(self.matrix.columns(index), index, self._root)
 
     def submatrix(self, rows, index):
         """``K̃[rows][:, index]`` as a dense array."""
-        K_b = self.matrix.submatrix(rows, index)
-        K_b -= self.means[index]
-        K_b *= self._inverse[index]
-        K_b *= self._root[rows, None]
+        return self._standardised(self.matrix.submatrix(rows, index), index, self._root[rows])
+
+    def _standardised(self, K_b, index, root):
+        """Some rows of the columns `index` of K, which are overwritten if they lie by columns."""
+        K_b = np.asfortranarray(K_b)
+        standardise(K_b, self.means[index], self._inverse[index], root)
         return K_b
 
     def column_block(self):

@@ -1,18 +1,21 @@
 """The exact path: the homotopy of a working set, certified on all columns block by block."""
 
+import sys
 from dataclasses import dataclass
 
 import numpy as np
 
-from .._core._homotopy import Homotopy, judge, screen
-from ..problem import lasso_gap
+from .._core._homotopy import Homotopy, certify, joining, screen
+from ..matrix import joint_rmatvec
 from ._solution import Status
 from ._working_set import Workspace
 
-SHORTEST, LONGEST, WHOLE = 4, 24, 64
-"""Points of the path that are certified together, and those of one whose W is all columns."""
-NEAR, GROW = 0.85, 50
-"""Columns join when they have come that near to epsilon, but only so many at once."""
+SHORTEST, LONGEST, GUESSED, WHOLE = 4, 24, 36, 64
+"""Points of the path that are certified together: at first and later, if the first W was given,
+and if W is all columns."""
+NEAR, GROW, GROW_GUESSED = 0.85, 50, 200
+"""Columns join when they have come that near to epsilon, but only so many at once; more of them
+if the first W was given."""
 FAR, SHARE, ROOM = 0.8, 1.3, 30
 """Columns at 0 that are that far from epsilon leave if W has more than ``SHARE`` times the others
 and ``ROOM``."""
@@ -46,72 +49,96 @@ class Points:
 
     def first(self, count):
         """The first points."""
+        if count == len(self.epsilons):
+            return self
         parts = (self.alphas, self.counts, self.gaps, self.violations)
         return Points(self.epsilons[:count], self.index, *(part[:count] for part in parts))
 
 
-def trace(problem, stops, *, tol, knots=True, first=None, max_features=None, max_iter=None):
-    """Follow the path from epsilon_max down.
+def homotopy_workspace(K):
+    """An empty workspace for `trace`, which also serves the working-set solver."""
+    return Workspace(K, Homotopy(K.shape[0]))
+
+
+def trace(problems, stops, *, tol, knots=True, workspace=None, max_features=None, max_iter=None):
+    """Follow the paths of problems of one matrix from epsilon_max down, side by side.
 
     The path of a working set W is followed ahead through some knots, and then all columns are
     looked at. Between two knots alpha and F are linear in epsilon, so that ``|F_j| - epsilon`` is
     largest at one of them: where the conditions hold at the knots they hold between. Where a
-    column outside of W violates them, the path goes back to the knot before, and W grows.
+    column outside of W violates them, the path goes back to the knot before, and W grows. All
+    paths look at all columns together, so that one pass over K serves them all.
 
     Parameters
     ----------
-    problem : Problem
-        Its epsilon plays no part.
-    stops : ndarray
-        Decreasing epsilons below epsilon_max at which a point is wanted; the last one is the end.
+    problems : list of Problem
+        Their epsilons play no part.
+    stops : list of ndarrays
+        For each of them decreasing epsilons below epsilon_max at which a point is wanted; the
+        last one is the end.
     knots : bool
         Whether the knots are wanted as well. Without them only the stops are certified.
     tol : float
         Largest violation as a share of epsilon_max.
-    first : ndarray of int, default=None
-        The columns of the first working set; None takes those that come first on the path.
+    workspace : Workspace, default=None
+        One for `Homotopy` that holds the first working set of the only problem; without one the
+        columns come one after the other.
     max_features : int or None
-        The path ends before more variables are non-zero.
+        A path ends before more variables are non-zero.
     max_iter : int or None
         Largest number of points.
 
     Returns
     -------
-    list of Points, Status
+    list of (list of Points, Status)
     """
-    return _Tracer(problem, stops, knots, tol, max_features, max_iter).run(first)
+    tracers = [
+        _Tracer(problem, its_stops, workspace, knots, tol, max_features, max_iter).run()
+        for problem, its_stops in zip(problems, stops, strict=True)
+    ]
+    found, answers = [None] * len(tracers), dict.fromkeys(range(len(tracers)))
+    while answers:
+        asked = {}
+        for i, answer in answers.items():
+            try:
+                asked[i] = tracers[i].send(answer)
+            except StopIteration as end:
+                found[i] = end.value
+        products = joint_rmatvec([problems[i].K for i in asked], list(asked.values()))
+        answers = dict(zip(asked, products, strict=True))
+    return found
 
 
 class _Tracer:
-    def __init__(self, problem, stops, knots, tol, max_features, max_iter):
+    """One path. Its generators yield a vector v where they need ``K̃'v``, and are sent that."""
+
+    def __init__(self, problem, stops, workspace, knots, tol, max_features, max_iter):
         self.problem, self.stops, self.knots = problem, stops, knots
         self.scale = problem.epsilon_max
         self.threshold = tol * self.scale
-        self.max_features = np.inf if max_features is None else max_features
-        self.max_iter = np.inf if max_iter is None else max_iter
-        L, P = problem.K.shape
-        self.workspace = Workspace(problem.K, Homotopy(L))
-        self.length = WHOLE if self.workspace.whole else SHORTEST
-        self.alpha, self.epsilon = np.zeros(P), self.scale
+        self.max_features = sys.maxsize if max_features is None else max_features
+        self.max_iter = sys.maxsize if max_iter is None else max_iter
+        self.workspace = homotopy_workspace(problem.K) if workspace is None else workspace
+        self.guessed = workspace is not None and not workspace.whole
+        self.length = WHOLE if self.workspace.whole else GUESSED if self.guessed else SHORTEST
+        self.most = GROW_GUESSED if self.guessed else GROW
+        self.alpha, self.epsilon = np.zeros(problem.K.shape[1]), self.scale
         self.R, self.F = -problem.y, -problem.l  # of the last good point
         zero = np.zeros(1)  # all is 0 at epsilon_max
         start = (np.zeros((1, 0)), zero.astype(np.intp), zero, zero)
-        self.done = [Points(np.array([self.scale]), self.workspace.index, *start)]
-        self.n_points, self.guessed = 1, False
+        self.done = [Points(np.array([self.scale]), np.empty(0, dtype=np.intp), *start)]
+        self.n_points = 1
 
-    def run(self, first):
-        """Returns the points and how it ended."""
+    def run(self):
+        """Follow the path; returns the points and how it ended."""
         if not len(self.stops):
             return self.done, Status.OPTIMAL
-        if first is not None and not self.workspace.whole:
-            self.guessed, self.length = True, LONGEST
-            self.workspace.extend(first)
         self.grow(np.empty(0, dtype=np.intp))
         status = None
         while status is None:
-            block, outside = self.ahead()
+            block, outside = yield from self.ahead()
             good = self.count_good(block)
-            self.accept(block.first(good), outside)
+            yield from self.accept(block.first(good), outside)
             status = self.end(block, good) or self.go_on(block, outside, good)
         return self.done, status
 
@@ -119,41 +146,56 @@ class _Tracer:
         """Follow the path of W through some points, and certify them with all columns."""
         problem, W = self.problem, self.workspace
         epsilons, alphas = W.small.trace(self.stops, self.length, self.knots)
-        R = W.fits(alphas.T)
-        R -= problem.y[:, None]
+        R = W.fits(alphas)
+        R -= problem.y
         F_W = W.gradients(R)
-        outside = self.look_outside(epsilons, R)
-        certificate = certify(problem, epsilons, alphas, R, F_W, outside)
+        outside = self.look_at_all(R) if self.guessed else (yield from self.look(epsilons, R))
+        certificate = certify(
+            alphas,
+            F_W,
+            outside.F_near,
+            R,
+            problem.y,
+            epsilons,
+            problem.C,
+            outside.beyond,
+            outside.excess,
+        )
         return Points(epsilons, W.index, alphas, *certificate), outside
 
-    def look_outside(self, epsilons, R):
-        """The columns outside of W: exactly at the last point, between only those that come near.
-
-        At a share s of the way from (epsilon, r) to (epsilon', r') let the residual be
-        ``(1 - s) r + s r' + bend``. Columns have norm one, so that ``|F_j|`` is at most
-        ``(1 - s) |F_j| + s |F_j'| + ||bend||``, and most columns stay below epsilon by that.
-        """
+    def look(self, epsilons, R):
+        """The columns outside of W: at the last point all, between only those that come near."""
         K, member = self.problem.K, self.workspace.member
-        last, R_last = epsilons[-1], R[:, -1]
-        share = (self.epsilon - epsilons) / (self.epsilon - last)
-        bend = R - self.R[:, None]
-        bend -= np.multiply.outer(R_last - self.R, share)
-        distance = np.sqrt(np.square(bend).sum(axis=0))
-        F_last = K.rmatvec(R_last)
-        ends = np.array([self.epsilon, last])
+        F_last = yield R[-1]
         near, beyond, excess = screen(
-            self.F, F_last, member.view(np.uint8), ends, share, distance, ROUNDING * self.scale
+            self.epsilon,
+            self.R,
+            self.F,
+            epsilons,
+            R,
+            F_last,
+            member.view(np.uint8),
+            ROUNDING * self.scale,
         )
-        few = 4 * len(near) < len(member)
-        F_near = K.columns(near).T @ R if few else K.rmatvec(R)[near]
-        return Outside(R, F_last, near, F_near, beyond, excess)
+        if len(near) == 0:
+            F_near = np.empty((len(R), 0))
+        elif 4 * len(near) < K.shape[1]:
+            F_near = R @ K.columns(near)
+        else:
+            F_near = np.ascontiguousarray(K.rmatvec(R.T)[near].T)
+        return Outside(R, F_last[None], near, F_near, beyond, excess)
+
+    def look_at_all(self, R):
+        """The columns outside of W where they are too much alike to be told from those of W."""
+        F = np.ascontiguousarray(self.problem.K.rmatvec(R.T).T)
+        outside = np.flatnonzero(~self.workspace.member)
+        return Outside(R, F, outside, np.take(F, outside, axis=1), 0.0, 0.0)
 
     def count_good(self, block):
         """The number of points before the first one that is not wanted or not a solution."""
-        bad = block.violations > self.threshold
-        bad |= block.counts > self.max_features
-        bad |= self.n_points + np.arange(len(bad)) >= self.max_iter
-        return int(np.argmax(bad)) if bad.any() else len(bad)
+        bad = (block.violations > self.threshold) | (block.counts > self.max_features)
+        first = int(bad.argmax())
+        return min(first if bad[first] else len(bad), self.max_iter - self.n_points)
 
     def accept(self, block, outside):
         count = len(block.epsilons)
@@ -163,9 +205,9 @@ class _Tracer:
         self.n_points += count
         self.epsilon = block.epsilons[-1]
         self.alpha[block.index] = block.alphas[-1]
-        self.R = outside.R[:, count - 1]
-        whole = count == outside.R.shape[1]
-        self.F = outside.F_last if whole else self.problem.K.rmatvec(self.R)
+        self.R = outside.R[count - 1]
+        behind = len(outside.R) - count
+        self.F = outside.F[-1 - behind] if behind < len(outside.F) else (yield self.R)
 
     def end(self, block, good):
         """Whether the path ends behind the good points, and why."""
@@ -179,8 +221,8 @@ class _Tracer:
         """Start again behind the last good point with a better W, unless there is none."""
         violators = np.empty(0, dtype=np.intp)
         if good < len(block.epsilons):
-            beyond = (np.abs(outside.F_near[:, good:]) - block.epsilons[good:]).max(axis=1)
-            worst = np.argsort(-beyond)[:GROW]
+            beyond = (np.abs(outside.F_near[good:]).T - block.epsilons[good:]).max(axis=1)
+            worst = np.argsort(-beyond)[: self.most]
             violators = np.sort(outside.near[worst[beyond[worst] > 0]])
             if good == 0 and not len(violators):
                 return Status.STALLED
@@ -199,12 +241,12 @@ class _Tracer:
             if len(W.index) == 0:
                 W.take_whole()
         elif not self.guessed:
-            size = np.abs(self.F)
-            size[W.index] = 0.0
-            size[violators] = np.inf
-            new = np.flatnonzero(size > NEAR * self.epsilon)
-            if len(new) > GROW:
-                new = np.sort(new[np.argpartition(-size[new], GROW)[:GROW]])
+            member = W.member.view(np.uint8)
+            new = joining(self.F, member, violators, NEAR * self.epsilon)
+            if len(new) > self.most:
+                size = np.abs(self.F[new])
+                size[np.isin(new, violators)] = np.inf
+                new = np.sort(new[np.argpartition(-size, self.most)[: self.most]])
         if len(new):
             W.extend(new)
         self.restart()
@@ -217,50 +259,31 @@ class _Tracer:
             W.keep(stays)
 
     def restart(self):
-        small, index = self.workspace.small, self.workspace.index
-        small.alpha[:] = self.alpha[index]
-        small.F[:] = self.F[index]
-        small.start(self.problem.C, self.epsilon, self.scale)
+        W = self.workspace
+        W.small.start(self.problem.C, self.epsilon, self.scale, self.alpha, self.F, W.index)
 
 
 @dataclass(frozen=True, eq=False)
 class Outside:
-    """What is known of the columns outside of W at m points of the path.
+    """What is outside of the columns outside of W at m points of the path.
 
     Attributes
     ----------
-    R : ndarray of shape (L, m)
+    R : ndarray of shape (m, L)
         Negative residuals.
-    F_last : ndarray of shape (P,)
-        Gradient of all columns at the last point.
+    F : ndarray of shape (k, P)
+        Gradients of all columns at the last k points.
     near : ndarray of int
         Columns that may violate the conditions.
-    F_near : ndarray of shape (len(near), m)
+    F_near : ndarray of shape (m, len(near))
         Their gradients.
-    beyond, excess : ndarray of shape (m,)
+    beyond, excess : float
         Bounds of the largest and of the sum of what the others have beyond epsilon.
     """
 
     R: np.ndarray
-    F_last: np.ndarray
+    F: np.ndarray
     near: np.ndarray
     F_near: np.ndarray
-    beyond: np.ndarray
-    excess: np.ndarray
-
-
-def certify(problem, epsilons, alphas, R, F_W, outside):
-    """Numbers of variables, duality gaps and largest KKT violations, as in `psvm.problem`.
-
-    The variables of W are ``alphas[i]`` at point i with the gradients ``F_W[:, i]``, and the
-    others are 0; column i of R is the negative residual.
-    """
-    C = problem.C
-    counts, norms, products, violations, largest, excess = judge(
-        alphas, F_W, outside.F_near, epsilons, C, outside.beyond, outside.excess
-    )
-    if np.isfinite(C):
-        gaps = products + epsilons * norms + C * excess
-    else:
-        gaps = lasso_gap(-R, problem.y, epsilons * norms, largest, epsilons)
-    return counts, np.maximum(gaps, 0.0), violations
+    beyond: float
+    excess: float

@@ -123,16 +123,17 @@ class Workspace:
         self._columns = K.column_block()
 
     def fits(self, alphas):
-        """``K̃_W @ alphas`` for a block of vectors of the variables of W."""
+        """``alphas @ K̃_W.T`` for some rows of variables of W."""
         if not self.whole:
-            return self._columns.matvec(alphas)
-        whole = np.zeros((self.K.shape[1], alphas.shape[1]))
-        whole[self.index] = alphas
-        return self.K.matvec(whole)
+            return np.ascontiguousarray(self._columns.matvec(alphas.T).T)
+        whole = np.zeros((self.K.shape[1], len(alphas)))
+        whole[self.index] = alphas.T
+        return np.ascontiguousarray(self.K.matvec(whole).T)
 
     def gradients(self, R):
-        """``K̃_W.T @ R`` for a block of vectors."""
-        return self.K.rmatvec(R)[self.index] if self.whole else self._columns.rmatvec(R)
+        """``R @ K̃_W`` for some rows of residuals."""
+        F = self.K.rmatvec(R.T)[self.index] if self.whole else self._columns.rmatvec(R.T)
+        return np.ascontiguousarray(F.T)
 
     def residual(self, y, alpha):
         """``y - K̃_W alpha_W``."""
@@ -143,12 +144,14 @@ class Workspace:
         self.index = np.flatnonzero(self.K.norms > 0)
         self.member[self.index] = True
         Q = self.K.gram()
-        self.small.extend(Q if self.member.all() else Q[np.ix_(self.index, self.index)])
+        if not self.member.all():
+            Q = Q[np.ix_(self.index, self.index)]
+        self.small.extend(np.asfortranarray(Q))
         self.n_added += len(self.index)
 
     def extend(self, new):
         """Add the columns `new` of K."""
-        self.small.extend(self._columns.extend(new))
+        self.small.extend(np.asfortranarray(self._columns.extend(new)))
         self.index = np.concatenate([self.index, new])
         self.member[new] = True
         self.n_added += len(new)
