@@ -43,6 +43,8 @@ cdef class ActiveSet:
     ----------
     rank : int
         Upper bound of the rank of G.
+    capacity : int, default=1
+        Number of variables for which there is room at first.
 
     Attributes
     ----------
@@ -56,10 +58,10 @@ cdef class ActiveSet:
         Newton steps so far.
     """
 
-    def __init__(self, Py_ssize_t rank):
+    def __init__(self, Py_ssize_t rank, Py_ssize_t capacity=1):
         self.rank = max(rank, 1)
         self.S = Cholesky()
-        self._reserve(1)
+        self._reserve(capacity)
 
     def _reserve(self, Py_ssize_t capacity):
         # Room for `capacity` variables; what is there stays.

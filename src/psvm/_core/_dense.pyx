@@ -198,16 +198,12 @@ def standardise(
 def centre_and_scale(
     double[:, ::1] X, const double[::1] m, const double[::1] sums, const double[::1] inverse,
 ):
-    """``(X - outer(m, sums)) * inverse[:, None]``, in place."""
-    cdef Py_ssize_t j, b, width = X.shape[1]
-    cdef double m_j, scale
-    cdef double *x = &X[0, 0]
+    """``(X - outer(sums, m)) * inverse``, in place."""
+    cdef Py_ssize_t i, j
+    cdef double total
+    cdef double *x
     with nogil:
-        if width == 1:
-            for j in range(X.shape[0]):
-                x[j] = (x[j] - m[j] * sums[0]) * inverse[j]
-        else:
-            for j in range(X.shape[0]):
-                m_j, scale = m[j], inverse[j]
-                for b in range(width):
-                    X[j, b] = (X[j, b] - m_j * sums[b]) * scale
+        for i in range(X.shape[0]):
+            x, total = &X[i, 0], sums[i]
+            for j in range(X.shape[1]):
+                x[j] = (x[j] - m[j] * total) * inverse[j]

@@ -202,7 +202,7 @@ class DenseMatrix(DataMatrix):
 
     def _times(self, x):
         """The product of all lines with x."""
-        out = np.empty((len(self._lines), *x.shape[1:]))
+        out = np.empty((*x.shape[1:], len(self._lines))).T  # one vector after the other
         x = np.ascontiguousarray(x)
 
         def part(block):

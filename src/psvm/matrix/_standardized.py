@@ -129,10 +129,9 @@ class Standardized:
 
     def _centred(self, product, weighted):
         """``K̃'v`` from ``K'(sqrt(w) v)``, which is overwritten, and ``sqrt(w) v``."""
-        product = np.ascontiguousarray(product)
-        sums = np.atleast_1d(weighted.sum(axis=0))
-        centre_and_scale(product.reshape(len(product), -1), self.means, sums, self._inverse)
-        return product
+        vectors = np.atleast_2d(np.ascontiguousarray(product.T))
+        centre_and_scale(vectors, self.means, np.atleast_1d(weighted.sum(axis=0)), self._inverse)
+        return vectors.T if product.ndim == 2 else vectors[0]
 
     def evaluate(self, alpha, y):
         """``r = y - K̃ alpha`` and ``K̃'r``; where K lies by rows, in one pass over it."""

@@ -19,6 +19,8 @@ if the first W was given."""
 FAR, SHARE, ROOM = 0.8, 1.3, 30
 """Columns at 0 that are that far from epsilon leave if W has more than ``SHARE`` times the others
 and ``ROOM``."""
+USUAL = 200
+"""Columns that W usually has at most."""
 ROUNDING = 1e-13
 """Share of epsilon_max by which a bound of ``|F_j|`` may exceed epsilon."""
 
@@ -57,7 +59,7 @@ class Points:
 
 def homotopy_workspace(K):
     """An empty workspace for `trace`, which also serves the working-set solver."""
-    return Workspace(K, Homotopy(K.shape[0]))
+    return Workspace(K, Homotopy(K.shape[0], USUAL))
 
 
 def trace(problems, stops, *, tol, knots=True, workspace=None, max_features=None, max_iter=None):
