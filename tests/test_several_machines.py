@@ -1,11 +1,19 @@
 """PSVC with several classes or labels, PSVR with several outputs, probabilities."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import load_digits, load_iris, make_moons, make_multilabel_classification
+from sklearn.datasets import (
+    load_digits,
+    load_iris,
+    make_blobs,
+    make_moons,
+    make_multilabel_classification,
+)
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
@@ -271,3 +279,34 @@ def test_part_of_the_training_objects(rng):
     np.testing.assert_array_equal(np.flatnonzero(part.usable), [1, 2, 3])
     np.testing.assert_array_equal(part.matrix.columns(slice(None)), K[np.ix_(rows, rows)])
     assert training.part(np.arange(8)) is training
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_many_classes_have_one_share_of_epsilon(multi_class):
+    """It is the geometric mean of what six machines, from the first to the last, choose alone."""
+    X, y = make_blobs(170, centers=17 if multi_class == "ovr" else 5, random_state=3)
+    options = {"kernel": "rbf", "gamma": 0.1, "multi_class": multi_class}
+    model = PSVC(**options).fit(X, y)
+    largest = PSVC(epsilon=1.0, epsilon_unit="max", **options).fit(X, y).epsilon_
+    shares = model.epsilon_ / largest
+    np.testing.assert_allclose(shares, shares[0], rtol=1e-12)
+    if multi_class == "ovr":
+        tasks = [(np.full(len(y), True), y == c) for c in np.unique(y)]
+        places = [0, 3, 6, 10, 13, 16]
+    else:
+        tasks = [((y == i) | (y == j), y == j) for i, j in combinations(np.unique(y), 2)]
+        places = [0, 2, 4, 5, 7, 9]
+    alone = [PSVC(kernel="rbf", gamma=0.1).fit(X[r], t[r]) for r, t in (tasks[i] for i in places)]
+    expected = [a.epsilon_ / largest[i] for a, i in zip(alone, places, strict=True)]
+    assert shares[0] == pytest.approx(np.exp(np.mean(np.log(expected))), rel=1e-9)
+
+
+def test_few_classes_and_outputs_choose_for_themselves(rng):
+    X, y = make_blobs(120, centers=4, random_state=3)
+    model = PSVC(gamma=0.1).fit(X, y)
+    pair = (y == 0) | (y == 2)
+    alone = PSVC(gamma=0.1).fit(X[pair], y[pair])
+    assert model.epsilon_[1] == pytest.approx(alone.epsilon_, rel=1e-9)
+    Y = np.column_stack([X[:, 0] + noise * rng.normal(size=120) for noise in range(8)])
+    several, one = PSVR(gamma=0.1).fit(X, Y), PSVR(gamma=0.1).fit(X, Y[:, 6])
+    assert several.epsilon_[6] == pytest.approx(one.epsilon_, rel=1e-9)

@@ -27,6 +27,9 @@ from .matrix import (
 from .problem import Problem
 from .solvers import Status
 
+SEARCHES = 6
+"""With more machines that are alike, epsilon is chosen for so many of them."""
+
 
 class Description(NamedTuple):
     """How the objects are described."""
@@ -126,12 +129,15 @@ class BasePSVM(ReportMixin, KernelMixin, BaseEstimator):
         training = self._make_training(description, weights, digests)
         tasks = target.tasks()
         starts = self._make_starts(len(tasks), training.matrix.shape[1])
+        share = None
+        if isinstance(self.epsilon, str) and target.alike and len(tasks) > SEARCHES:
+            share = self._common_share(training, tasks, digests, clock, solver)
         machines = []
         for task, start in zip(tasks, starts, strict=True):
             part = training.part(task.rows)
-            own = None if digests is None else [digests[i] for i in task.rows]
             start = None if start is None else start[part.columns]
-            machines.append(self._train(part, task.target, own, clock.limit(solver), start))
+            epsilon = self._choose(part, task, digests, clock.limit(solver), share)
+            machines.append(self._train(part, task, epsilon, clock.limit(solver), start))
         self._keep(machines, description, target.single)
         if self.verbose:
             for machine in machines:
@@ -152,28 +158,49 @@ class BasePSVM(ReportMixin, KernelMixin, BaseEstimator):
         columns = np.arange(description.matrix.shape[1])
         return Training(description.matrix, weights, identity, columns)
 
-    def _train(self, training, y, digests, solver, start):
+    def _common_share(self, training, tasks, digests, clock, solver):
+        """A share of epsilon_max for machines that are alike, from some of them.
+
+        Each of these has its own best share, and the geometric mean serves all.
+        """
+        some = np.linspace(0, len(tasks) - 1, SEARCHES).round().astype(np.intp)
+        shares = []
+        for task in (tasks[i] for i in some):
+            part = training.part(task.rows)
+            largest = self._problem(part, task).epsilon_max
+            if largest > 0:
+                chosen = self._choose(part, task, digests, clock.limit(solver))
+                shares.append(chosen / largest)
+        return float(np.exp(np.mean(np.log(shares)))) if shares else None
+
+    def _choose(self, training, task, digests, solver, share=None):
+        """The epsilon of one machine."""
+        if not isinstance(self.epsilon, str):
+            share = self.epsilon if self.epsilon_unit == "max" else None
+        if share is not None:
+            return share * self._problem(training, task).epsilon_max
+        if not isinstance(self.epsilon, str):
+            return self.epsilon
+        return choose_epsilon(
+            self.epsilon,
+            training.matrix,
+            task.target,
+            weights=training.weights,
+            usable=training.usable,
+            digests=[digests[i] for i in task.rows],
+            own_columns=self._own_columns,
+            C=self.C,
+            solver=solver,
+        )
+
+    def _problem(self, training, task):
+        y = task.target
+        return Problem.create(training.standardized(y), y, self.C, 0.0)
+
+    def _train(self, training, task, epsilon, solver, start):
         """Fit one machine."""
-        clock = Clock(solver.max_time)
-        problem = Problem.create(training.standardized(y), y, self.C, 0.0)
-        if isinstance(self.epsilon, str):
-            epsilon = choose_epsilon(
-                self.epsilon,
-                training.matrix,
-                y,
-                weights=training.weights,
-                usable=training.usable,
-                digests=digests,
-                own_columns=self._own_columns,
-                C=self.C,
-                solver=solver,
-            )
-        elif self.epsilon_unit == "max":
-            epsilon = self.epsilon * problem.epsilon_max
-        else:
-            epsilon = self.epsilon
-        problem = problem.with_parameters(epsilon=epsilon)
-        solution = clock.limit(solver).minimise(problem, start=start)
+        problem = self._problem(training, task).with_parameters(epsilon=epsilon)
+        solution = solver.minimise(problem, start=start)
         return Machine(training.columns, problem.K.means, problem.K.norms, problem.b, solution)
 
     @property

@@ -123,6 +123,11 @@ class Labels:
         return [Task(*task) for task in tasks(code, len(self.classes))]
 
     @property
+    def alike(self):
+        """Whether the machines have tasks of one kind: classes, but not labels of any kind."""
+        return self.scheme != "multilabel"
+
+    @property
     def single(self):
         """Whether there is one machine: two classes."""
         return self.scheme == "ovo" and len(self.classes) == 2

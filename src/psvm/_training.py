@@ -94,6 +94,8 @@ class Numbers:
     """
 
     classifies = False
+    alike = False
+    """Each output may have its own noise."""
 
     y: np.ndarray
 
