@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.stats import binomtest
 from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -284,6 +285,23 @@ def test_result_does_not_depend_on_the_number_of_processes(data):
     first = model.significance(X, y, n_permutations=2, random_state=3)
     second = alone.significance(X, y, n_permutations=2, random_state=3)
     np.testing.assert_array_equal(first.q_values, second.q_values)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("storage", [np.asarray, sp.csr_array])
+def test_significance_of_folds_that_share_the_matrix(rng, n_classes, storage):
+    """Without preprocessing the folds are weights of one matrix, with it they are matrices."""
+    y = np.arange(30) % n_classes
+    X = rng.normal(size=(30, 80)) * (rng.random(size=(30, 80)) < 0.5)
+    X[:, 0] += y
+    shared, own = (
+        GeneSelector(n_features=3, n_epsilons=6, preprocessing=step, cv=5).significance(
+            storage(X), y, n_permutations=2, random_state=0
+        )
+        for step in (None, FunctionTransformer(accept_sparse=True))
+    )
+    np.testing.assert_allclose(shared.frequency, own.frequency)
+    np.testing.assert_allclose(shared.p_values, own.p_values)
 
 
 def test_significance_finds_the_informative_genes(data, rng):

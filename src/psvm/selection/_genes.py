@@ -24,6 +24,7 @@ from ._protocol import (
     fold_errors,
     from_the_first,
     inner_loop,
+    inner_loops,
     prepare,
     take,
 )
@@ -457,10 +458,14 @@ def _stability(selector, X, y, lists):
     """Shares of folds, and of folds and epsilons, that select each feature; no classifier."""
     with threadpool_limits(1):
         targets = Targets.of_classes(y).rows
-        loops = []
-        for train, _ in selector._splits(X, y, selector.cv):
-            loop, prepared = _inner_loop(selector, X, y, targets, train, lists)
-            loops.append(loop.at(prepared.kept, X.shape[1]))
+        folds = [train for train, _ in selector._splits(X, y, selector.cv)]
+        if selector.preprocessing is None:
+            loops = inner_loops(X, targets, folds, lists)
+        else:
+            loops = []
+            for train in folds:
+                loop, prepared = _inner_loop(selector, X, y, targets, train, lists)
+                loops.append(loop.at(prepared.kept, X.shape[1]))
     n_epsilons = max(map(len, lists))
     shares = [np.where(loop.ranks > 0, n_epsilons + 1 - loop.ranks, 0) for loop in loops]
     return combine(loops).frequency, np.mean(shares, axis=0) / n_epsilons

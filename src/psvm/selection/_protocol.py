@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import NuSVC
 from sklearn.utils import _safe_indexing, check_array
 
-from .._path import epsilon_path
+from .._path import epsilon_path, epsilon_paths
 from ..matrix import Standardized, as_matrix
 from .preprocessing import RangeClipper
 
@@ -116,12 +116,33 @@ class InnerLoop:
 def inner_loop(Z, targets, lists):
     """Run the P-SVM selection for one list of epsilons per target; the best rank counts."""
     matrix = as_matrix(Z)
-    ranks, sizes = np.zeros(Z.shape[1], dtype=np.intp), np.zeros(Z.shape[1])
-    alphas = [
-        epsilon_path(matrix, target, epsilons=epsilons).alphas.tocoo()
+    paths = [
+        epsilon_path(matrix, target, epsilons=epsilons)
         for target, epsilons in zip(targets, lists, strict=True)
         if len(epsilons)
     ]
+    return _best_ranks(paths)
+
+
+def inner_loops(Z, targets, folds, lists):
+    """`inner_loop` for the training rows of each fold, all of which share Z."""
+    weights = np.zeros((Z.shape[0], len(folds)))
+    for column, train in zip(weights.T, folds, strict=True):
+        column[train] = 1.0
+    matrix = as_matrix(np.asfortranarray(Z) if isinstance(Z, np.ndarray) else Z)
+    paths = [
+        epsilon_paths(matrix, target, epsilons=epsilons, sample_weight=weights)
+        for target, epsilons in zip(targets, lists, strict=True)
+        if len(epsilons)
+    ]
+    return [_best_ranks(of_fold) for of_fold in zip(*paths, strict=True)]
+
+
+def _best_ranks(paths):
+    """What the epsilons of all targets select."""
+    alphas = [path.alphas.tocoo() for path in paths]
+    n_features = alphas[0].shape[1]
+    ranks, sizes = np.zeros(n_features, dtype=np.intp), np.zeros(n_features)
     row = np.concatenate([a.row for a in alphas])
     column = np.concatenate([a.col for a in alphas])
     size = np.abs(np.concatenate([a.data for a in alphas]))

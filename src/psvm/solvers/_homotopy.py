@@ -19,6 +19,8 @@ if the first W was given."""
 FAR, SHARE, ROOM = 0.8, 1.3, 30
 """Columns at 0 that are that far from epsilon leave if W has more than ``SHARE`` times the others
 and ``ROOM``."""
+ENTRIES = 2**23
+"""Gradients of all columns that are kept at once, if the first W was given."""
 USUAL = 200
 """Columns that W usually has at most."""
 ROUNDING = 1e-13
@@ -122,7 +124,9 @@ class _Tracer:
         self.max_iter = sys.maxsize if max_iter is None else max_iter
         self.workspace = homotopy_workspace(problem.K) if workspace is None else workspace
         self.guessed = workspace is not None and not workspace.whole
-        self.length = WHOLE if self.workspace.whole else GUESSED if self.guessed else SHORTEST
+        self.length = WHOLE if self.workspace.whole else SHORTEST
+        if self.guessed:
+            self.length = min(GUESSED, max(SHORTEST, ENTRIES // problem.K.shape[1]))
         self.most = GROW_GUESSED if self.guessed else GROW
         self.alpha, self.epsilon = np.zeros(problem.K.shape[1]), self.scale
         self.R, self.F = -problem.y, -problem.l  # of the last good point
@@ -229,9 +233,9 @@ class _Tracer:
             if good == 0 and not len(violators):
                 return Status.STALLED
         else:
-            self.length = min(2 * self.length, max(self.length, LONGEST))
             if self.workspace.whole or self.guessed:
                 return None
+            self.length = min(2 * self.length, LONGEST)
             self.forget()
         self.grow(violators)
         return None
