@@ -17,10 +17,6 @@ ctypedef fused real:
 cdef Py_ssize_t PANEL = 1024  # entries of a line whose sums stay in the first-level cache
 
 
-cdef inline double _sum(const double* s) noexcept nogil:
-    return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
-
-
 def gather(const real[:, ::1] K, const Py_ssize_t[::1] index):
     """``K[:, index]`` of a C-contiguous K as a new Fortran-ordered array."""
     cdef Py_ssize_t L = K.shape[0], q = index.shape[0], i, t, first, last
@@ -77,7 +73,7 @@ def lines_times(const float[:, ::1] A, const double[::1] x):
                     s[t] += a[j + t] * x[j + t]
             for j in range(whole, m):
                 s[0] += a[j] * x[j]
-            out[i] = _sum(s)
+            out[i] = ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
     return product
 
 
@@ -151,33 +147,32 @@ def column_statistics(
     The `sums` are ``A @ weights``. What rounding left of a mean is taken out of the squares, so
     that a constant line has none.
     """
-    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = m - m % 8, i, j, t
-    cdef double[8] s, q
-    cdef double d, wd, mean, rest, total = 0
+    cdef Py_ssize_t n = A.shape[0], m = A.shape[1], whole = m - m % 4, i, j
+    cdef double mean, rest, total = 0
+    cdef double d0, d1, d2, d3, e0, e1, e2, e3, s0, s1, s2, s3, q0, q1, q2, q3
     cdef const real *a
+    cdef const double *w = &weights[0]
     first_, second_ = np.empty(n), np.empty(n)
     cdef double[::1] means = first_, squares = second_
     with nogil:
         for j in range(m):
-            total += weights[j]
+            total += w[j]
         for i in range(n):
             a = &A[i, 0]
             mean = sums[i] / total
-            for t in range(8):
-                s[t] = q[t] = 0
-            for j in range(0, whole, 8):
-                for t in range(8):
-                    d = a[j + t] - mean
-                    wd = weights[j + t] * d
-                    s[t] += wd
-                    q[t] += wd * d
+            s0 = s1 = s2 = s3 = q0 = q1 = q2 = q3 = 0
+            for j in range(0, whole, 4):
+                d0, d1, d2, d3 = a[j] - mean, a[j + 1] - mean, a[j + 2] - mean, a[j + 3] - mean
+                e0, e1, e2, e3 = w[j] * d0, w[j + 1] * d1, w[j + 2] * d2, w[j + 3] * d3
+                s0, s1, s2, s3 = s0 + e0, s1 + e1, s2 + e2, s3 + e3
+                q0, q1, q2, q3 = q0 + e0 * d0, q1 + e1 * d1, q2 + e2 * d2, q3 + e3 * d3
             for j in range(whole, m):
-                d = a[j] - mean
-                s[0] += weights[j] * d
-                q[0] += weights[j] * d * d
-            rest = _sum(s) / total
+                d0 = a[j] - mean
+                s0 += w[j] * d0
+                q0 += w[j] * d0 * d0
+            rest = ((s0 + s1) + (s2 + s3)) / total
             means[i] = mean + rest
-            squares[i] = max(_sum(q) - total * rest * rest, 0)
+            squares[i] = max(((q0 + q1) + (q2 + q3)) - total * rest * rest, 0)
     return first_, second_
 
 
