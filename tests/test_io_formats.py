@@ -409,7 +409,9 @@ def test_interrupted_write(tmp_path, how):
     path.write_text("old")
     child = run(
         """
-        import runpy, sys, time
+        import runpy, signal, sys, time
+        # In the background of a shell SIGINT is ignored, which is inherited.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         atomic_write = runpy.run_path(sys.argv[2])["atomic_write"]
         with atomic_write(sys.argv[1]) as file:
             file.write(b"half")
