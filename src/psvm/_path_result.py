@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._core._homotopy import nonzeros
+from ._plotting import new_axes
 from ._validation import check_number
 from .solvers import Status
 
@@ -146,12 +147,7 @@ class EpsilonPath:
         matplotlib.axes.Axes
             That of the coefficients; the numbers are on the axis at the right.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('Drawing needs matplotlib: pip install "psvm[plot]".') from error
-        if ax is None:
-            ax = plt.subplots()[1]
+        ax = new_axes(ax, "A path")
         ax.plot(self.knots, self._knot_alphas[:, self.order].toarray(), linewidth=1)
         ax.set(xlabel="epsilon", ylabel="alpha", xscale="log" if self.knots[-1] > 0 else "linear")
         ax.invert_xaxis()

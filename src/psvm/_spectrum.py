@@ -7,6 +7,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from ._plotting import new_axes
 from ._validation import check_choice
 
 
@@ -76,14 +77,7 @@ class MatrixSpectrum:
         -------
         matplotlib Axes
         """
-        if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError as error:
-                raise ImportError(
-                    'A scree plot needs matplotlib: pip install "psvm[plot]"'
-                ) from error
-            ax = pyplot.figure(layout="constrained").add_subplot()
+        ax = new_axes(ax, "A scree plot")
         order = np.argsort(-np.abs(self.eigenvalues), kind="stable")[:most]
         place, negative = np.arange(1, len(order) + 1), self._negative[order]
         for chosen, colour, label in ((~negative, "C0", "positive"), (negative, "C3", "negative")):

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
+from .._plotting import new_axes
 from .._validation import check_vector
-from ._plot import new_axes
 from ._reject import confidence as confidence_of
 
 
@@ -165,7 +165,7 @@ class ErrorRejectDisplay:
         -------
         ErrorRejectDisplay
         """
-        ax = new_axes("An error-reject curve") if ax is None else ax
+        ax = new_axes(ax, "An error-reject curve")
         options = {"where": "post", "label": self.name} | kwargs
         (self.line_,) = ax.step(self.curve.share_rejected, self.curve.error, **options)
         ax.set(xlabel="share of rejected objects", ylabel="error among the others", xlim=(0, 1))

@@ -8,8 +8,8 @@ from scipy import stats
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.multiclass import type_of_target
 
+from .._plotting import new_axes
 from .._validation import check_choice, check_positive_integer, check_vector
-from ._plot import new_axes
 from ._significance import Significance, check_level, ratio
 
 GRID = np.linspace(0, 1, 201)
@@ -87,7 +87,7 @@ class RocBand:
         -------
         matplotlib Axes
         """
-        ax = new_axes("A ROC curve") if ax is None else ax
+        ax = new_axes(ax, "A ROC curve")
         label = f"area {self.area:.3f}" if name is None else f"{name} (area {self.area:.3f})"
         (line,) = ax.plot(self.fpr, self.tpr, label=label)
         ax.fill_between(self.fpr, self.lower, self.upper, color=line.get_color(), alpha=0.2, lw=0)

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernel_choice import KernelMixin, choose_gamma
+from .._plotting import new_axes
 from .._reporting import ReportMixin
 from .._validation import (
     check_choice,
@@ -162,11 +163,7 @@ class BaseCV(ReportMixin, KernelMixin, BaseEstimator):
         matplotlib.axes.Axes
         """
         check_is_fitted(self)
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('Drawing needs matplotlib: pip install "psvm[plot]".') from error
-        ax = plt.subplots()[1] if ax is None else ax
+        ax = new_axes(ax, "A path of scores")
         table = self.cv_results_
         epsilon, mean = table["param_epsilon"].data, table["mean_test_score"]
         error = table["std_test_score"] / np.sqrt(max(self.n_splits_ - 1, 1))

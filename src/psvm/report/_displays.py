@@ -4,8 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._path import epsilon_path
+from .._plotting import new_axes
 from .._spectrum import matrix_spectrum
-from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label, new_axes
+from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
 from ._unwrap import described_matrix, numeric_target, support_names, unwrap, weights
 
 MOST_TICKS = 12

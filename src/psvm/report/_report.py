@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
+from .._plotting import check_matplotlib
 from . import _sections as sections
 from ._blocks import Report, Section, Text
 from ._data import as_numbers, find_warnings, is_numeric
 from ._evaluate import cross_validate
 from ._features import rank_features
 from ._page import render
-from ._style import check_matplotlib
 from ._unwrap import is_measured, solutions, unwrap
 
 PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")

@@ -2,6 +2,8 @@
 
 import io
 
+from .._plotting import check_matplotlib
+
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 PALETTE = (BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, BLACK)
@@ -24,25 +26,6 @@ RC = {
     "svg.fonttype": "path",
     "svg.hashsalt": "psvm",
 }
-
-
-def check_matplotlib(caller):
-    """Import matplotlib or say how to get it."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError(f'{caller} needs matplotlib: pip install "psvm[plot]".') from error
-    return matplotlib
-
-
-def new_axes(ax, caller):
-    """The given axes, or those of a new figure."""
-    check_matplotlib(caller)
-    if ax is not None:
-        return ax
-    from matplotlib import pyplot
-
-    return pyplot.figure(layout="constrained").add_subplot()
 
 
 def draw(paint, size=(7.0, 3.6), format="svg"):
