@@ -1,5 +1,6 @@
 """The path along epsilon: every point of it is judged from (K, y, alpha) alone."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -475,6 +476,20 @@ def test_paths_of_several_targets(rng):
     check_path(path, K, Y[:, 0], rng=rng)
 
 
+def test_memory_of_many_paths_is_bounded(rng):
+    """Working memory is that of 64 paths; the results of 600 are some kilobytes each."""
+    K, y = rng.normal(size=(20, 300)), rng.normal(size=20)
+    W = rng.multinomial(20, [1 / 20] * 20, size=600).T
+    tracemalloc.start()
+    try:
+        psvm.epsilon_paths(K, y, sample_weight=W, max_features=3)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # One path has a matrix of 200 x 200 doubles; all 600 at once would need 200 MB.
+    assert peak < 60e6
+
+
 @pytest.mark.parametrize("options", [{"epsilons": [9.0, 2.0, 1.0]}, {"method": "grid"}])
 def test_paths_with_options_of_one(rng, options):
     K, y, W = rng.normal(size=(30, 300)), 3 * rng.normal(size=30), 1 - np.eye(30)[:, :3]
@@ -512,6 +527,11 @@ def test_paths_do_not_depend_on_their_number(rng, monkeypatch):
 def test_paths_of_bad_shapes(Y, W, message):
     with pytest.raises(ValueError, match=message):
         psvm.epsilon_paths(np.eye(8), np.ones(Y), sample_weight=np.ones(W))
+
+
+def test_paths_of_ragged_lists():
+    with pytest.raises(ValueError, match="y is not an array of numbers"):
+        psvm.epsilon_paths(np.eye(2), [[1.0, 2.0], [3.0]])
 
 
 def test_paths_check_each_column(rng):

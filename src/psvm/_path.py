@@ -16,8 +16,8 @@ from .solvers import Points, Status, WorkingSet, homotopy_workspace, trace
 
 LARGEST_HOMOTOPY = 500
 """Rank of K up to which the knots are few enough to visit them all."""
-TOGETHER = 16 * 2**20
-"""Size of the gradients of the paths that are followed side by side."""
+TOGETHER, SIDE_BY_SIDE = 16 * 2**20, 64
+"""Size of the gradients of the paths that are followed side by side, and most of them."""
 LARGEST_TRACED = 1000
 """Support objects up to which a grid is reached along the path, certified in blocks."""
 LOOSE, NEAR = 0.01, 0.97
@@ -165,7 +165,7 @@ def epsilon_paths(
     _, targets, weights = zip(
         *(check_data(matrix, *pair) for pair in zip(targets, weights, strict=True)), strict=True
     )
-    at_once = max(TOGETHER // (8 * matrix.shape[1]), 1)
+    at_once = min(max(TOGETHER // (8 * matrix.shape[1]), 1), SIDE_BY_SIDE)
     paths = []
     with threads():
         for start in range(0, m, at_once):
@@ -202,8 +202,13 @@ class _Options:
 
 def _columns(name, values):
     """The columns of an array, or what was given if it is a vector or None."""
-    values = values if values is None else np.asarray(values)
-    if values is None or values.ndim < 2:
+    if values is None:
+        return [None]
+    try:
+        values = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is not an array of numbers: {error}") from error
+    if values.ndim < 2:
         return [values]
     if values.ndim > 2 or values.shape[1] == 0:
         raise ValueError(
