@@ -176,11 +176,11 @@ class BasePSVM(ReportMixin, KernelMixin, BaseEstimator):
     def _choose(self, training, task, digests, solver, share=None):
         """The epsilon of one machine."""
         if not isinstance(self.epsilon, str):
-            share = self.epsilon if self.epsilon_unit == "max" else None
+            if self.epsilon_unit == "absolute":
+                return self.epsilon
+            share = self.epsilon
         if share is not None:
             return share * self._problem(training, task).epsilon_max
-        if not isinstance(self.epsilon, str):
-            return self.epsilon
         return choose_epsilon(
             self.epsilon,
             training.matrix,

@@ -125,9 +125,9 @@ class DenseMatrix(DataMatrix):
             return means, around, V @ A.T
 
         parts = zip(*self._map(part, self._blocks), strict=True)
-        means, squares, products = (np.concatenate(values, axis=1) for values in parts)
+        means, squares, sums = (np.concatenate(values, axis=1) for values in parts)
         statistics = [with_norms(*one) for one in zip(means, squares, W, strict=True)]
-        return list(zip(statistics, products, strict=True))
+        return list(zip(statistics, sums, strict=True))
 
     def _row_survey(self, weights, c, v):
         """``w'(K - c)``, ``w'(K - c)^2`` and ``K'v``, which is zero without a v."""

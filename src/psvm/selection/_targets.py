@@ -55,7 +55,7 @@ class Targets:
         classes = np.unique(y)
         if len(classes) < 2:
             raise ValueError(
-                f"y holds a single class, {classes[0]!r}; there must be at least 2 classes."
+                f"y holds a single class, {classes.tolist()[0]!r}; at least 2 are needed."
             )
         positive = classes[1:] if len(classes) == 2 else classes
         return cls(np.where(y == positive[:, None], 1.0, -1.0), classes)
