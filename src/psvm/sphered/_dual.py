@@ -21,7 +21,6 @@ from ..solvers import Status
 from ..solvers._solution import StatusByName
 
 EPS = np.finfo(np.float64).eps
-TINY = np.finfo(np.float64).tiny
 PRECISION = 1e-13
 """Violations below this share of the largest value cannot be certified in double precision."""
 SMALL = 400
@@ -36,8 +35,8 @@ FEWEST_STEPS = 1_000_000
 """and this number for small problems, which takes seconds."""
 PATIENCE = 5
 """Turns without progress that end the search."""
-RIDGE = 1e-13
-"""Share of the trace that makes the system of dependent free points definite."""
+RIDGES = 1e-13, 1e-11, 1e-8, 1e-4, 1.0
+"""Shares of the trace, the first of which that suffices makes a system definite."""
 CUTS = 50
 """So often the bounds may shorten a Newton step before the next steps of pairs."""
 
@@ -231,9 +230,16 @@ def minimise(R, target, limits, start=None):
             if best.is_lower(point):
                 point, v = best, best.v.copy()
         threshold = max(limits.tol, PRECISION * np.abs(point.F).max())
-        if point.violation <= threshold:
-            return _certified(point, target, box, status=Status.OPTIMAL, n_iter=n_iter)
-        status = _why_to_stop(best, target, box, limits, idle, n_iter >= left)
+        if np.isinf(target.C) and np.abs(best.v).max() >= box[1].max():
+            status = Status.STALLED  # not separable in double precision
+        elif point.violation <= threshold:
+            best, status = point, Status.OPTIMAL
+        elif n_iter >= left:
+            status = Status.MAX_ITER
+        elif limits.over:
+            status = Status.MAX_TIME
+        else:
+            status = Status.STALLED if idle >= PATIENCE else None
         if status is not None:
             return _certified(best, target, box, status=status, n_iter=n_iter)
         if work is None or work.is_done(point):
@@ -261,16 +267,6 @@ def _box(norms, target):
         bound = np.full(len(bound), 1.0 / (EPS * (largest if largest > 0 else 1.0)))
     y = target.y
     return np.where(y > 0, 0.0, -bound), np.where(y > 0, bound, 0.0)
-
-
-def _why_to_stop(best, target, box, limits, idle, no_steps_left):
-    """The status that ends the search before the tolerance is reached, or None."""
-    if no_steps_left:
-        return Status.MAX_ITER
-    if limits.over:
-        return Status.MAX_TIME
-    separable = np.isfinite(target.C) or np.abs(best.v).max() < box[1].max()
-    return Status.STALLED if idle >= PATIENCE or not separable else None
 
 
 def kkt_violation(v, F, lower, upper):
@@ -418,19 +414,21 @@ def _newton_step(R, F):
     n, k = len(F), np.diagonal(R).argmin()
     others = np.arange(n) != k
     H = R[np.ix_(others, others)] - R[others, k, None] - R[k, others] + R[k, k]
-    square = np.diagonal(H)
-    scale = 1.0 / np.sqrt(np.maximum(square, max(EPS * square.max(), TINY)))
+    square = np.diagonal(H).copy()
+    floor = EPS * (square.max() if square.max() > 0 else max(R.max(), 1.0))
+    scale = 1.0 / np.sqrt(np.maximum(square, floor))
     H *= scale
     H *= scale[:, None]
-    factor, ridge = None, RIDGE * n
-    while factor is None:
+    step = np.zeros(n)
+    for ridge in RIDGES:
         system = H.copy()
-        system.flat[::n] += ridge
-        lower, failed = sl.lapack.dpotrf(system, lower=True, clean=False, overwrite_a=True)
-        factor, ridge = None if failed else lower, 100.0 * ridge
-    s = -scale * sl.lapack.dpotrs(factor, scale * (F[others] - F[k]), lower=True)[0]
-    step = np.empty(n)
-    step[others], step[k] = s, -s.sum()
+        system.flat[::n] += n * ridge
+        factor, failed = sl.lapack.dpotrf(system, lower=True, clean=False, overwrite_a=True)
+        if not failed:
+            s, _ = sl.lapack.dpotrs(factor, scale * (F[k] - F[others]), lower=True)
+            step[others] = scale * s
+            step[k] = -step.sum()
+            break
     return step
 
 
