@@ -9,6 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from sklearn.exceptions import ConvergenceWarning
 
 from psvm import SpheredSVC, Status
 from psvm.comparators import LeastSquaresSVC
@@ -199,6 +200,16 @@ def test_hard_margins_of_inseparable_points_end_soon(seed, scale):
     assert solution.status is Status.STALLED
     assert solution.gap == np.inf
     assert abs(fsum(solution.v)) <= 4 * EPS * np.abs(solution.v).sum()
+
+
+@pytest.mark.parametrize("solver", ["direct", "incremental"])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("lam", [0.01, 1.0])
+def test_inseparable_points_are_named_as_the_reason(lam, kernel, solver):
+    X, y = noisy(np.random.default_rng(0), 80, 3)
+    X, y = np.vstack([X, X[:1]]), np.append(y, -y[0])
+    with pytest.warns(ConvergenceWarning, match=r"stalled.*separable: use a finite C"):
+        SpheredSVC(lam, C=np.inf, kernel=kernel, solver=solver).fit(X, y)
 
 
 def test_points_that_all_coincide():

@@ -50,7 +50,7 @@ def solve_incremental(K, diagonal, target, *, lam, center, limits, most=None):
     limits.check_time()
     classes = weights * (y - target.share @ y)
     basis.grow(basis.outside(classes, K.matvec(classes)), FEWEST, limits)
-    tol = max(limits.tol, ROUGH)
+    tol, before = max(limits.tol, ROUGH), 0
     while True:
         solution = minimise(basis, target, limits.rest(n_iter, tol), v)
         v, n_iter = solution.v, n_iter + solution.n_iter
@@ -60,7 +60,8 @@ def solve_incremental(K, diagonal, target, *, lam, center, limits, most=None):
         h = basis.outside(residual, products)
         loss = abs(float(residual @ h)) / (2.0 * lam)  # negative by rounding only
         allowed = max(SLACK * limits.tol, LEAST) * solution.objective
-        complete = loss <= allowed or not basis.candidates().any()
+        # A basis that did not grow took in points and found them dependent on the others.
+        complete = loss <= allowed or basis.n <= before or not basis.candidates().any()
         finished = complete and tol == limits.tol
         if finished or limits.over or solution.status is Status.MAX_ITER:
             status = solution.status
@@ -75,6 +76,7 @@ def solve_incremental(K, diagonal, target, *, lam, center, limits, most=None):
             continue
         if most is not None and basis.n >= most:
             return None
+        before = basis.n
         basis.grow(h, max(FEWEST, int(GROWTH * basis.n)), limits)
 
 
