@@ -283,7 +283,7 @@ def test_missing_libraries_are_named(tmp_path, monkeypatch):
 
 
 def test_bomb(tmp_path, monkeypatch):
-    monkeypatch.setattr(psvm.io._formats, "SMALL", 2**25)
+    monkeypatch.setattr(psvm.io._limits, "SMALL", 2**25)
     path = tmp_path / "bomb.npz"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
