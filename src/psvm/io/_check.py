@@ -184,8 +184,8 @@ def _ranges(X):
         return range(X.shape[1]), X.min(axis=0), X.max(axis=0)
     places, column = np.unique(X.indices, return_inverse=True)
     low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
-    np.minimum.at(low, column, X.data)
-    np.maximum.at(high, column, X.data)
+    np.fmin.at(low, column, X.data)
+    np.fmax.at(high, column, X.data)
     gaps = np.bincount(column, minlength=len(places)) < X.shape[0]
     low[gaps], high[gaps] = np.minimum(low[gaps], 0), np.maximum(high[gaps], 0)
     return places, low, high
@@ -229,6 +229,7 @@ def _look_at_target(table):
     if table.y is None:
         return []
     values, counts = np.unique(table.y, return_counts=True)
+    values = values.tolist()  # an error shows 1, not np.int64(1)
     if len(values) == 1:
         return [
             Finding(

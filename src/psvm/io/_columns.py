@@ -7,6 +7,7 @@ import numpy as np
 
 from .._core._csv import parse_number
 from ._dialect import find_column
+from ._limits import refuse_categories
 
 
 class Numbered(Sequence):
@@ -46,15 +47,24 @@ def append_categories(table, names, categories, texts):
         list(names_of(table)),
     )
     for j in categories:
-        values, code = np.unique(np.array(texts[j], dtype=object), return_inverse=True)
-        columns.append(np.eye(len(values))[code])
-        labels += [f"{names[j]}={value}" for value in values]
+        block, more = one_hot(names[j], texts[j], table.source)
+        columns.append(block)
+        labels += more
     table.X, table.feature_names = np.hstack(columns), labels
     table.detection.append(
         "Columns of text are written as columns of 0 and 1: "
         + ", ".join(names[j] for j in categories)
         + "."
     )
+
+
+def one_hot(name, cells, path):
+    """A column of 0 and 1 for each value of a column of text, and their names."""
+    values, code = np.unique(np.array(cells, dtype=object), return_inverse=True)
+    refuse_categories(len(cells), len(values), name, path)
+    block = np.zeros((len(cells), len(values)))
+    block[np.arange(len(cells)), code] = 1
+    return block, [f"{name}={value}" for value in values]
 
 
 def select_features(table, features):

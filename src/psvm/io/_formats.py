@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from ..kernels._sequence import parse_fasta
-from ._columns import as_labels, names_of, select_features
+from ._columns import as_labels, names_of, one_hot, select_features
 from ._complaints import MISSING_ADVICE
 from ._dialect import find_column, suggestion
 from ._errors import DataError
@@ -67,6 +67,8 @@ def _svmlight_error(path, text, error):
     try:
         load_svmlight_file(io.BytesIO(lines[low] if lines else b""), zero_based="auto")
     except (ValueError, OverflowError) as reason:
+        if isinstance(reason, OverflowError):
+            reason = "an index is greater than 2147483647"
         shown = lines[low].strip()[:60].decode("utf-8", "replace")
         return DataError(f"{shown!r} is not readable: {reason}.", file=path, line=low + 1)
     return DataError(f"{error}.", file=path)
@@ -189,11 +191,15 @@ def read_arrow(path, options):
     try:
         arrow = module.read_table(path)
         arrow.validate(full=True)  # else a wrong offset of a string would be followed
-        columns = {name: arrow.column(i) for i, name in enumerate(arrow.column_names)}
+        columns = dict(zip(arrow.column_names, arrow.columns, strict=True))
+        if len(columns) < arrow.num_columns:
+            raise DataError("Two columns have the same name.", file=path)
         _take_index(table, columns, options)
         _take_column_target(table, columns, options)
         _take_columns(table, columns, options, pyarrow)
-    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DataError(f"This is not a readable {kind} file: {error}", file=path) from None
     return _finish(table, options, columns_chosen=not options.transpose)
 
@@ -250,9 +256,9 @@ def _take_columns(table, columns, options, pyarrow):
             numbers.append(column.cast(pyarrow.float64()).to_numpy().astype(np.float64))
             names.append(name)
         elif options.categorical == "onehot":
-            values, code = np.unique([str(v) for v in column.to_pylist()], return_inverse=True)
-            numbers.extend(np.eye(len(values))[code].T)
-            names += [f"{name}={value}" for value in values]
+            block, labels = one_hot(name, [str(v) for v in column.to_pylist()], table.source)
+            numbers.extend(block.T)
+            names += labels
         elif options.categorical == "error":
             raise DataError(
                 f"The column {name!r} is of the type {kind}, not numbers.",

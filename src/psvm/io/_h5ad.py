@@ -77,9 +77,10 @@ def _receive(child, seconds, path):
     timer = threading.Timer(seconds, give_up)
     timer.start()
     try:
-        line = child.stdout.readline()
-        reply = json.loads(line) if line.endswith(b"\n") else None
-        arrays = _receive_arrays(child.stdout, reply) if reply else None
+        reply = json.loads(child.stdout.readline())
+        arrays = _receive_arrays(child.stdout, reply)
+    except ValueError:  # the answer was cut off
+        arrays = None
     finally:
         timer.cancel()
     if arrays is None:

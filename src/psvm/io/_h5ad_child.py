@@ -24,7 +24,7 @@ def main():
         reply["arrays"] = [(name, a.dtype.str, a.shape) for name, a in arrays.items()]
         line = json.dumps(reply).encode()
     except Exception as error:  # whatever the libraries make of a damaged file
-        line, arrays = json.dumps({"error": f"{error}"}).encode(), {}
+        line, arrays = json.dumps({"error": str(error).strip("'")}).encode(), {}
     out.write(line + b"\n")
     for array in arrays.values():
         if array.size:

@@ -1,5 +1,7 @@
 """How much a small file may ask for."""
 
+import os
+
 from ._errors import DataError
 
 LARGEST_RATIO, SMALL = 100, 2**28
@@ -15,6 +17,18 @@ def refuse_bomb(unfolded, packed, path):
             f"The file unfolds to {unfolded} bytes or more, over {LARGEST_RATIO} times its size.",
             file=path,
             advice="Unpack it yourself if you trust it.",
+        )
+
+
+def refuse_categories(n_rows, n_values, name, path):
+    """Complain about a column of text with so many values that columns of 0 and 1 explode."""
+    size = 8 * n_rows * n_values
+    if size > SMALL and size > LARGEST_RATIO * os.path.getsize(path):
+        raise DataError(
+            f"The column {name!r} has {n_values} different values in {n_rows} rows, too many for a "
+            "column of 0 and 1 each.",
+            file=path,
+            advice="Ignore it, or make it the row names.",
         )
 
 

@@ -54,6 +54,8 @@ def read_array(stream, path):
             path,
             f"An array of the shape {header.shape} takes {size} bytes, but there are {len(data)}.",
         )
+    if header.dtype.kind == "U" and not _is_text(data, header.dtype):
+        raise _unreadable(path, "Its text has code points that are not characters.")
     try:
         return np.ndarray(header.shape, header.dtype, buffer=data, order=header.order)
     except (ValueError, OverflowError) as error:  # such as more than 64 dimensions
@@ -116,6 +118,12 @@ def _as_header(content):
     if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError(f"{shape!r} is not a shape")
     return Header(dtype, shape, "F" if fortran else "C")
+
+
+def _is_text(data, dtype):
+    """Whether all code points are characters; Python cannot make strings of others."""
+    codes = np.ndarray(len(data) // 4, np.dtype(f"{dtype.byteorder}u4"), buffer=data)
+    return not ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any()
 
 
 def _unreadable(path, reason):
