@@ -391,17 +391,48 @@ def consistent(table):
     return "table" if n > 0 and set(lengths) <= {n} else f"wrong: lengths {lengths} for {n} rows"
 
 
-def lines_of(child):
-    """The lines that a child writes, None at their end."""
+def start(folder):
+    """A child at work, and a queue of what it says, with None at the end."""
+    with (folder / "stderr").open("w") as stderr:
+        child = subprocess.Popen(
+            [sys.executable, __file__, str(folder)],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
     lines = queue.Queue()
 
     def listen():
-        for line in child.stdout:
-            lines.put(json.loads(line))
+        with child.stdout as stream:
+            for line in stream:
+                lines.put(json.loads(line))
         lines.put(None)
 
     threading.Thread(target=listen, daemon=True).start()
-    return lines
+    return child, lines
+
+
+def read_some(folder, waiting, verdicts):
+    """Verdicts of one child; returns the number of the file that ended it, None if none did."""
+    child, lines = start(folder)
+    current = None
+    try:
+        while (line := lines.get(timeout=PATIENCE)) is not None:
+            current = line.get("start")
+            if "end" in line:
+                slow = line["seconds"] > SECONDS
+                verdict = f"wrong: {line['seconds']:.1f} s" if slow else line["verdict"]
+                verdicts[line["end"]] = verdict
+                del waiting[line["end"]]
+        reason = f"wrong: exit code {child.wait()}"
+    except queue.Empty:
+        reason = f"wrong: silent for {PATIENCE} s"
+    finally:
+        child.kill()
+        child.wait()
+    if current is not None:
+        verdicts[current] = reason
+    return current
 
 
 def read_all(folder, cases):
@@ -409,35 +440,11 @@ def read_all(folder, cases):
     verdicts, waiting = {}, dict(enumerate(cases))
     while waiting:
         (folder / "cases.json").write_text(json.dumps(list(waiting.items())))
-        child = subprocess.Popen(
-            [sys.executable, __file__, str(folder)],
-            stdout=subprocess.PIPE,
-            stderr=(folder / "stderr").open("w"),
-            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        )
-        current = None
-        try:
-            lines = lines_of(child)
-            while (line := lines.get(timeout=PATIENCE)) is not None:
-                current = line.get("start")
-                if "end" in line:
-                    slow = line["seconds"] > SECONDS
-                    verdicts[line["end"]] = (
-                        f"wrong: {line['seconds']:.1f} s" if slow else line["verdict"]
-                    )
-                    del waiting[line["end"]]
-        except queue.Empty:
-            reason = f"wrong: silent for {PATIENCE} s"
-        else:
-            reason = f"wrong: exit code {child.wait()}"
-        finally:
-            child.kill()
-            child.wait()
-        if current is None:
+        fatal = read_some(folder, waiting, verdicts)
+        if fatal is None:
             assert not waiting, (folder / "stderr").read_text()
         else:
-            verdicts[current] = reason
-            del waiting[current]
+            del waiting[fatal]
     return verdicts
 
 

@@ -511,16 +511,16 @@ cdef inline Entry read_index(const uint8_t** place, int64_t size, int64_t* value
 
 
 cdef inline Entry read_value(const uint8_t** place, double* value) noexcept nogil:
-    """Read a number, or NaN for a missing value."""
+    """Read a number, which may be NaN."""
     cdef const uint8_t* begin = skip_blanks(place[0])
     cdef const uint8_t* p = read_number(begin, c".", value)
     place[0] = begin
     if p == NULL:
-        p = begin
-        while p[0] > c" ":
-            p += 1
-        if p == begin or not is_missing(begin, p):
+        if not (
+            begin[0] | 32 == c"n" and begin[1] | 32 == c"a" and begin[2] | 32 == c"n"
+        ):
             return NO_VALUE
+        p = begin + 3
         value[0] = NAN
     place[0] = p
     return RIGHT
