@@ -463,6 +463,12 @@ def test_numpy_formats_old_and_new(tmp_path):
         ({"indices": np.array([0, 2, -1, 1, 2, 0, 2])}, "damaged"),
         ({"indices": np.array([0.0, 2.0])}, "integers"),
         ({"indptr": np.array([[0, 2], [4, 7]])}, "integers"),
+        ({"indptr": np.array([0, 9, 0, 0])}, "damaged"),
+        ({"indptr": np.array([0, 9, 0, 0]), "format": np.array(b"csc")}, "damaged"),
+        ({"indptr": np.array([1, 2, 4, 7])}, "damaged"),
+        ({"indptr": np.array([0, 4, 2, 7], dtype=np.uint64)}, "damaged"),
+        ({"indices": np.array([0, 2, 1, 1, 2, 0, 2**63], dtype=np.uint64)}, "damaged"),
+        ({"data": np.ones(6)}, "damaged"),
         ({"data": np.array(["a"] * 7)}, "not numbers"),
         ({"format": np.array(b"coo")}, "'coo' are not read"),
         ({"format": np.array([b"csr"])}, "are not read"),
@@ -482,6 +488,15 @@ def test_damaged_sparse_npz(tmp_path, change, message):
     np.savez(tmp_path / "a.npz", **{**arrays, "indptr": S.indptr, **change})
     with pytest.raises(DataError, match=message):
         read_table(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("kinds", [("<f2", "<i4", "<i4"), (">f4", ">i8", ">i4"), ("?", "u1", "u8")])
+def test_sparse_npz_of_any_type(tmp_path, kinds):
+    S = sp.csc_array(X > 0)
+    parts = dict(zip(("data", "indices", "indptr"), (S.data, S.indices, S.indptr), strict=True))
+    parts = {name: a.astype(k) for (name, a), k in zip(parts.items(), kinds, strict=True)}
+    np.savez(tmp_path / "a.npz", format=b"csc", shape=S.shape, **parts)
+    same(read_table(tmp_path / "a.npz"), Table((X > 0).astype(float)))
 
 
 def test_text_that_is_none(tmp_path):
