@@ -193,12 +193,12 @@ class Mutant:
 
     def _places(self):
         """All places in the description of the model, as pairs of a container and a key."""
-        found, open_ = [(self.metadata, "model")], [self.metadata["model"]]
-        while open_:
-            value = open_.pop()
-            keys = range(len(value)) if isinstance(value, list) else list(value)
-            found += [(value, key) for key in keys]
-            open_ += [value[key] for key in keys if isinstance(value[key], list | dict)]
+        found = [(self.metadata, "model")]
+        for container, key in found:
+            value = container[key]
+            if isinstance(value, list | dict):
+                keys = range(len(value)) if isinstance(value, list) else value
+                found += [(value, k) for k in keys]
         return found
 
     def _value(self):
@@ -235,18 +235,20 @@ class Mutant:
         return container[key]
 
     def _structure(self):
-        rng = self.rng
-        container, key = rng.choice(self._places()[1:])
+        rng, places = self.rng, self._places()[1:]
+        if not places:
+            return
+        container, key = rng.choice(places)
         action = rng.choice(["delete", "rename", "repeat", "swap"])
         if action == "delete":
             del container[key]
         elif action == "rename" and isinstance(container, dict):
             others = [c for c, _ in self._places() if isinstance(c, dict)]
-            container[rng.choice(list(rng.choice(others)) + ["x_"])] = container.pop(key)
+            container[rng.choice([*rng.choice(others), "x_"])] = container.pop(key)
         elif action == "repeat" and isinstance(container, list):
             container.insert(key, copy.deepcopy(container[key]))
         else:
-            other, place = rng.choice(self._places()[1:])
+            other, place = rng.choice(places)
             value = copy.deepcopy(other[place])
             other[place] = copy.deepcopy(container[key])
             container[key] = value

@@ -348,7 +348,7 @@ def test_file_that_is_not_ours_is_left_alone(tmp_path):
     path = tmp_path / "thesis.txt"
     for text in ("not ours", "not ours\n", "[1]\n", "{}\n", "\n", '{"search": 1}\n{"key": '):
         path.write_text(text)
-        with pytest.raises(ValueError, match="not a file of results|another search"):
+        with pytest.raises(ValueError, match=r"not a file of results|another search"):
             PSVCCV(results_file=path, **FEW).fit(X, y)
         assert path.read_text() == text
 

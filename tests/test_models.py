@@ -34,7 +34,7 @@ from psvm import PSVC, PSVR, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCC
 from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from psvm.evaluation import RejectOption
 from psvm.io import ModelFileError, export_numpy, export_text, model_info, register
-from psvm.io._container import DIGEST
+from psvm.io._container import DIGEST, read_container, write_container
 from psvm.kernels import (
     RBF,
     Constant,
@@ -532,6 +532,277 @@ def test_wrong_metadata(small, change, message):
 def test_rebuilding_changes_nothing(small):
     """The premise of the tests around this one."""
     assert accept_or_refuse(small, rebuilt(small[0], lambda metadata: None))
+
+
+# --- parts that do not fit each other
+
+
+def state_of(metadata, arrays, *path):
+    """The state of an object within a model; numbers are steps of a pipeline or parts."""
+    value = metadata["model"]
+    for name in path:
+        value = value["state"][name]
+    return value["state"]
+
+
+def array_of(metadata, arrays, *path):
+    """The number of an array in the state of an object."""
+    *path, name = path
+    return state_of(metadata, arrays, *path)[name]["index"]
+
+
+def resize(change, *path):
+    """Give an array another size, or other values."""
+
+    def craft(metadata, arrays):
+        i = array_of(metadata, arrays, *path)
+        arrays[i] = change(arrays[i])
+
+    return craft
+
+
+def put(value, *path):
+    """Replace a part of the state."""
+
+    def craft(metadata, arrays):
+        *path_, name = path
+        state_of(metadata, arrays, *path_)[name] = value
+
+    return craft
+
+
+def fewer_coefficients(metadata, arrays):
+    """A valid csr matrix of the right shape, whose entries are fewer than compiled code reads."""
+    data, indices, indptr = state_of(metadata, arrays)["_dual_coef_"]["parts"]
+    arrays[data["index"]] = arrays[data["index"]][:1]
+    arrays[indices["index"]] = arrays[indices["index"]][:1]
+    arrays[indptr["index"]] = np.minimum(arrays[indptr["index"]], 1)
+
+
+def longer(a):
+    return np.concatenate([a, a[-1:]])
+
+
+def more_names(a):
+    return np.append(a, [f"~{i:05d}" for i in range(10_000)])
+
+
+SEVERAL = np.digitize(X[:, 0], [-0.2, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("model", "craft", "message"),
+    [
+        ("words", resize(more_names, "_prepared", "names"), "one name for each column"),
+        ("words", resize(lambda a: a[:-1], "_prepared", "names"), "one name for each column"),
+        ("words", resize(lambda a: a[::-1], "_prepared", "names"), "not sorted"),
+        ("words", put([10**6, 16], "_prepared", "shape"), "another shape"),
+        ("words", resize(lambda a: a[:, :-1], "dual_coef_"), "n_support_ is wrong"),
+        ("words", resize(longer, "intercept_"), "intercept_ has shape"),
+        ("words", put(None, "_prepared"), "support objects"),
+        ("sparse svc", fewer_coefficients, "_dual_coef_ has a wrong size"),
+        ("sparse svc", resize(longer, "_n_support"), "_n_support has shape"),
+        ("sparse svc", resize(lambda a: a + 1, "_n_support"), "numbers of support vectors"),
+        ("sparse svc", resize(lambda a: a + 10**6, "support_"), "places of its support"),
+        ("sparse svc", resize(lambda a: a[:-1], "_intercept_"), "_intercept_ has shape"),
+        ("sparse svc", put("nu_svr", "_impl"), "no attribute"),
+        ("sparse svc", put(False, "_sparse"), "no array"),
+        ("sparse svc", put("wide", "shape_fit_"), "shape_fit_ is wrong"),
+        ("svc", resize(lambda a: a[:, :1], "support_vectors_"), "support_vectors_ has shape"),
+        ("svc", resize(lambda a: a.astype("f4"), "_dual_coef_"), "no doubles"),
+        ("svc", resize(lambda a: np.append(a, 0.0), "_probA"), "_probA and _probB"),
+        ("psvc", resize(lambda a: a[:-1], "alpha_"), "alpha_ has shape"),
+        ("psvc", resize(longer, "column_norms_"), "column_norms_ has shape"),
+        ("psvc", resize(np.zeros_like, "column_norms_"), "has no norm"),
+        ("psvc", resize(lambda a: a[:-1], "intercept_"), "intercept_ has shape"),
+        ("psvc", resize(lambda a: a[::-1], "classes_"), "different labels in order"),
+        ("psvc", put(7, "n_support_"), "n_support_ is wrong"),
+        ("fisher", resize(lambda a: a[:, :1], "covariances_"), "covariances_ has shape"),
+        ("fisher", resize(lambda a: -a, "covariances_"), "ositive definite"),
+        ("genes", resize(lambda a: a + 1000, "_scaled", "index"), "columns are wrong"),
+        ("genes", put(None, "classifier_"), "classifier_ is NoneType"),
+        ("calibrated", put([], "calibrated_classifiers_"), "calibrated classifiers are missing"),
+        ("sphered", resize(lambda a: a[:, 1:], "dual_coef_"), "basis_ has shape"),
+        ("reject", resize(lambda a: np.array(["a", "b"]), "classes_"), "are others"),
+        ("selector", resize(lambda a: a[1:], "importance_"), "importance_ has shape"),
+    ],
+    ids=str,
+)
+def test_parts_that_do_not_fit(tmp_path, fitted, model, craft, message):
+    psvm.save(fitted[model], tmp_path / "m.psvm")
+    psvm.load(tmp_path / "m.psvm")
+    metadata, arrays = read_container(tmp_path / "m.psvm")
+    craft(metadata, arrays)
+    write_container(tmp_path / "m.psvm", metadata, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        psvm.load(tmp_path / "m.psvm")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {
+        "words": LeastSquaresSVC(kernel=Spectrum(2)).fit(WORDS, HALF),
+        "sparse svc": SVC().fit(sp.csr_matrix(X), SEVERAL),
+        "svc": SVC().fit(X, SEVERAL),
+        "psvc": PSVC(epsilon=0.5).fit(X, SEVERAL),
+        "fisher": KernelFisherDiscriminant().fit(X, SEVERAL),
+        "genes": GeneSelector(n_features=[2], smoothing=0, cv=3).fit(GENES, STATE),
+        "calibrated": CalibratedClassifierCV(PSVC(epsilon=1.0), cv=3).fit(X, Y),
+        "sphered": SpheredSVC().fit(X, Y),
+        "reject": RejectOption(LogisticRegression()).fit(X, Y),
+        "selector": PSVMSelector(n_features=3).fit(GENES, STATE),
+    }
+
+
+def test_every_class_is_checked():
+    """Whoever allows a class in model files says what must hold of it."""
+    entries = psvm.io._registry.registry()._by_name.values()
+    assert [e.name for e in entries if e.check is None] == ["psvm.SMO", "psvm.WorkingSet"]
+
+
+# --- memory
+
+WITHIN = """
+import resource, sys
+import psvm, psvm.io
+line = psvm.PSVC(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0, 1]).predict([[1.0]])
+psvm.io._registry.registry()
+with open("/proc/self/statm") as statm:
+    size = int(statm.read().split()[0]) * resource.getpagesize() + int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_AS, (size, size))
+try:
+    model = psvm.load(sys.argv[1])
+    print(model.predict(ROW)[0])
+except psvm.io.ModelFileError as error:
+    print("out of memory" if "MemoryError" in str(error) else error)
+"""
+
+
+def load_within(path, size, row="[[0.1, 0.2]]"):
+    """Load a model and predict in a process that gets so many bytes more than psvm itself."""
+    command = [sys.executable, "-c", WITHIN.replace("ROW", row), str(path), str(size)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+limited = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
+
+
+def description(metadata, arrays, text):
+    """A file with parts of its description as they are, which need not be what we write."""
+    buffer = io.BytesIO()
+    metadata["arrays"] = [{"dtype": a.dtype.str, "shape": a.shape} for a in arrays]
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * DIGEST
+        archive.writestr("model.json", json.dumps(metadata).replace('"HERE"', text))
+        for i, array in enumerate(arrays):
+            file = io.BytesIO()
+            np.save(file, array)
+            archive.writestr(f"arrays/{i}.npy", file.getvalue())
+    return signed(buffer.getvalue())
+
+
+@limited
+def test_many_columns_take_no_memory(tmp_path):
+    """The columns that are not in the support are not in the file, and not in memory either."""
+    model = PSVC(epsilon=3.0).fit(X, Y)
+    psvm.save(model, tmp_path / "m.psvm")
+    metadata, arrays = read_container(tmp_path / "m.psvm")
+    metadata["model"]["state"]["_n_columns"] = 10**8
+    write_container(tmp_path / "m.psvm", metadata, arrays)
+    assert os.path.getsize(tmp_path / "m.psvm") < 5_000
+    assert load_within(tmp_path / "m.psvm", 2**26) == model.predict([[0.1, 0.2]])[0]
+    loaded = psvm.load(tmp_path / "m.psvm")
+    loaded.predict(X)
+    assert export_text(loaded).split("support objects (")[1]
+    assert export_numpy(loaded)
+    psvm.save(loaded, tmp_path / "again.psvm")
+    assert (tmp_path / "again.psvm").read_bytes() == (tmp_path / "m.psvm").read_bytes()
+    assert not {"alpha_", "column_means_", "column_norms_"} & set(vars(loaded))
+
+
+@limited
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"type": "scalar", "dtype": "<U100000000", "value": "a"}', "is not allowed"),
+        ('{"type": "scalar", "dtype": "<U1000000", "value": "a"}', "has the dtype"),
+        ('{"type": "dtype", "value": "<U100000000", "class": false}', "is not allowed"),
+        ("[" + "[]," * 2**23 + "[]]", "lists and objects"),
+    ],
+    ids=["a scalar", "another", "a dtype", "24 MB of lists"],
+)
+def test_small_files_do_not_unfold(tmp_path, small, text, message):
+    path = tmp_path / "m.psvm"
+    path.write_bytes(small[0])
+    metadata, arrays = read_container(path)
+    metadata["model"]["params"]["class_weight"] = "HERE"
+    path.write_bytes(description(metadata, arrays, text))
+    assert message in load_within(path, 2**28)
+
+
+@limited
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "[]," * (2**20 - 100) + "[]]",
+        "[" + '["ab"],' * 500_000 + "[]]",
+        "[" + '"ab",' * 10**6 + "1]",
+        "[" + "1.5," * 10**6 + "1]",
+    ],
+    ids=["lists", "lists of strings", "strings", "numbers"],
+)
+def test_memory_is_proportional_to_the_file(tmp_path, small, text):
+    """docs/models.md: at most 64 times the size of the file, the worst being empty lists."""
+    path = tmp_path / "m.psvm"
+    path.write_bytes(small[0])
+    metadata, arrays = read_container(path)
+    metadata["model"]["params"]["class_weight"] = "HERE"
+    path.write_bytes(description(metadata, arrays, text))
+    assert load_within(path, 64 * path.stat().st_size) in ("no", "yes")
+
+
+@limited
+def test_arrays_are_held_a_few_times(tmp_path):
+    """Bytes, array, and what checking and preparing takes."""
+    rng = np.random.default_rng(0)
+    Z = np.zeros((1000, 2000))
+    Z[:, :2] = rng.normal(size=(1000, 2))
+    Z[:, 2:] = rng.normal(size=(1000, 1998)) * 1e-3
+    model = LeastSquaresSVC(kernel="linear").fit(Z, Z[:, 0] > 0)
+    psvm.save(model, tmp_path / "m.psvm")
+    size = os.path.getsize(tmp_path / "m.psvm")
+    assert size > 15_000_000
+    found = load_within(tmp_path / "m.psvm", 5 * size, "[[0.1] * 2000]")
+    assert found in ("True", "False")
+
+
+def test_long_strings_and_other_arrays_cannot_be_saved(tmp_path):
+    matrices = pytest.importorskip("Bio.Align.substitution_matrices")
+    kernel = SmithWaterman(matrix=matrices.load("BLOSUM62"))
+    with pytest.raises(TypeError, match="it is a Array"):
+        psvm.save(PSVC(kernel=kernel, epsilon=0.5).fit(WORDS, HALF), tmp_path / "m.psvm")
+
+
+def test_names_of_matrices_are_no_paths(tmp_path):
+    pytest.importorskip("Bio")
+    path = tmp_path / "scores"
+    path.write_text("   A  C\nA  1 -1\nC -1  1\n")
+    with pytest.raises(ValueError, match=r"matrix must be one of"):
+        SmithWaterman(matrix=str(path))(["AC"])
+
+
+def test_loaded_search_shows_all_columns(tmp_path):
+    model = psvm.PSVCCV(epsilons=4, gammas=[1.0], cv=3).fit(X, Y)
+    loaded = again(model, tmp_path)
+    np.testing.assert_array_equal(loaded.alpha_, model.alpha_)
+    assert loaded.alpha_ is loaded.best_estimator_.alpha_
+    assert np.isnan(loaded.column_means_).sum() == len(X) - model.n_support_
+    with pytest.raises(AttributeError, match="alpha_"):
+        clone(loaded).alpha_  # noqa: B018
+    refitted = loaded.best_estimator_.set_params(warm_start=True).fit(X, Y)
+    assert not np.isnan(refitted.column_means_).any()
 
 
 def test_deep_nesting(small):

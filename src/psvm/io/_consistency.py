@@ -79,7 +79,9 @@ class State:
             n is None or n == m for n, m in zip(shape, value.shape, strict=True)
         )
         self.require(fits, f"{name} has shape {value.shape}")
-        self.require(value.dtype.kind in kinds, f"{name} are no numbers but {value.dtype}")
+        usual = value.dtype.kind != "f" or value.dtype in (np.float64, np.float32)
+        ok = value.dtype.kind in kinds and usual
+        self.require(ok, f"{name} are no numbers of the right kind but {value.dtype}")
         if value.dtype.kind == "f":
             bad = np.isinf(value) if nan else ~np.isfinite(value)
             self.require(not bad.any(), f"{name} has entries that are not finite")
@@ -142,26 +144,23 @@ def n_pairs(n_classes):
 
 SHAPES = {
     "feature_selection.VarianceThreshold": {"variances_": "p~"},
-    "naive_bayes.GaussianNB": {"theta_": "cp", "var_": "cp", "class_prior_": "c"},
     "preprocessing.MinMaxScaler": {"scale_": "p~", "min_": "p~"},
     "preprocessing.Normalizer": {},
     "preprocessing.RobustScaler": {"center_": "p~?", "scale_": "p~?"},
     "preprocessing.StandardScaler": {"mean_": "p~?", "var_": "p~?", "scale_": "p~?"},
 }
-"""Attributes of estimators that need no more than shapes. Each letter is a length: p features, c
-classes; ~ allows NaN, ? None."""
+"""Attributes of estimators that need no more than shapes: p is the number of features, ~ allows
+NaN, ? None."""
 
 
 def check_shapes(shapes):
     """The check of a row of SHAPES."""
 
     def check(state):
-        sizes = {"p": state.features()}
-        if any("c" in shape for shape in shapes.values()):
-            sizes["c"] = len(state.classes())
+        p = state.features()
         for name, shape in shapes.items():
             if not ("?" in shape and not state.has(name)):
-                state.array(name, [sizes[s] for s in shape.strip("~?")], nan="~" in shape)
+                state.array(name, (p,), nan="~" in shape)
 
     return check
 
@@ -189,19 +188,36 @@ def check_discriminant(state):
     """Linear functions, and the projection of `transform`."""
     check_linear(state)
     p = state.features()
-    if state.has("xbar_"):
+    if state.model.solver == "svd":
         state.array("xbar_", (p,))
-    if state.has("scalings_"):
+    projects = state.model.solver != "lsqr"
+    state.require(projects == state.has("scalings_"), "scalings_ does not fit its solver")
+    if projects:
         state.array("scalings_", (p, None))
 
 
 def check_centroids(state):
     """A centroid for each class, and what its discriminant needs."""
     p, n = state.features(), len(state.classes())
-    state.array("centroids_", (n, p))
-    state.array("class_prior_", (n,))
+    state.array("centroids_", (n, p), kinds="f")
+    _check_priors(state, n)
     if state.has("within_class_std_dev_"):
-        state.array("within_class_std_dev_", (p,))
+        spread = state.array("within_class_std_dev_", (p,), kinds="f")
+        state.require((spread >= 0).all(), "a spread is negative")
+
+
+def check_bayes(state):
+    """A Gaussian of each feature for each class."""
+    p, n = state.features(), len(state.classes())
+    state.array("theta_", (n, p), kinds="f")
+    variances = state.array("var_", (n, p), kinds="f")
+    state.require((variances > 0).all(), "a variance is not positive")
+    _check_priors(state, n)
+
+
+def _check_priors(state, n):
+    priors = state.array("class_prior_", (n,), kinds="f")
+    state.require((priors > 0).all(), "a class has no probability")
 
 
 def check_imputer(state):
@@ -366,6 +382,7 @@ SKLEARN = {
     "linear_model.LogisticRegression": check_linear,
     "linear_model.Ridge": check_linear,
     "linear_model.RidgeClassifier": check_ridge_classifier,
+    "naive_bayes.GaussianNB": check_bayes,
     "neighbors.NearestCentroid": check_centroids,
     "pipeline.Pipeline": check_pipeline,
     "preprocessing.FunctionTransformer": check_function_transformer,
@@ -419,7 +436,13 @@ def check_prepared(state, kernel, prepared, n, p):
         kernel.check_objects(prepared.sequences)
     elif kind is None and kernel.takes_vectors:
         state.require(shape[1:] == (p,), "its vectors have a wrong length")
-        kernel.check_objects(prepared)
+        _check_vectors(state, kernel, prepared)
+
+
+def _check_vectors(state, kernel, objects):
+    checked = kernel.check_objects(objects)
+    ok = checked.shape == objects.shape and checked.dtype == objects.dtype
+    state.require(ok, "its support objects are of the wrong kind")
 
 
 def _check_parts(state, kernel, prepared, n, p):
@@ -537,8 +560,7 @@ def _check_support_objects(state, s):
     kernel = checked_kernel(state, state.get("_kernel"))
     if kernel.takes_vectors:
         state.require(objects.shape[1:] == (state.features(),), "its vectors have a wrong length")
-    checked = kernel.check_objects(objects)
-    state.require(checked.shape == objects.shape, "its support objects are of the wrong kind")
+    _check_vectors(state, kernel, objects)
     model._prepare_support()
 
 

@@ -167,4 +167,4 @@ def _read_array(archive, member, described):
     if math.prod(shape) * dtype.itemsize != len(raw):
         raise ModelFileError(f"{member.filename} has {len(raw)} bytes for the shape {shape}.")
     array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-    return array.copy(order="K")
+    return array.astype(dtype.newbyteorder("="), order="K", copy=True)
