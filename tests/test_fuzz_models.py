@@ -19,6 +19,7 @@ import warnings
 import zipfile
 from collections import Counter
 from hashlib import sha256
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -134,7 +135,9 @@ def make_models():
         "discriminant": (LinearDiscriminantAnalysis().fit(X, three), X),
         "centroids": (NearestCentroid().fit(X, three), X),
     }
+    aligned = [k.SmithWaterman(matrix=(2, -1)), k.NeedlemanWunsch()] if find_spec("Bio") else []
     for kernel in (
+        *aligned,
         k.Spectrum(2),
         k.Mismatch(3, 1),
         k.Subsequence(2),

@@ -146,11 +146,11 @@ SHAPES = {
     "feature_selection.VarianceThreshold": {"variances_": "p~"},
     "preprocessing.MinMaxScaler": {"scale_": "p~", "min_": "p~"},
     "preprocessing.Normalizer": {},
-    "preprocessing.RobustScaler": {"center_": "p~?", "scale_": "p~?"},
-    "preprocessing.StandardScaler": {"mean_": "p~?", "var_": "p~?", "scale_": "p~?"},
+    "preprocessing.RobustScaler": {"center_": "p~?with_centering", "scale_": "p~?with_scaling"},
+    "preprocessing.StandardScaler": {"mean_": "p~?with_mean", "scale_": "p~?with_std"},
 }
 """Attributes of estimators that need no more than shapes: p is the number of features, ~ allows
-NaN, ? None."""
+NaN, ? None unless that parameter is set."""
 
 
 def check_shapes(shapes):
@@ -159,7 +159,8 @@ def check_shapes(shapes):
     def check(state):
         p = state.features()
         for name, shape in shapes.items():
-            if not ("?" in shape and not state.has(name)):
+            parameter = shape.partition("?")[2]
+            if state.has(name) or not parameter or getattr(state.model, parameter):
                 state.array(name, (p,), nan="~" in shape)
 
     return check
@@ -248,7 +249,7 @@ def check_isotonic(state):
     """Knots in increasing order; the interpolation is made again from them."""
     x = state.array("X_thresholds_", (None,), kinds="f")
     state.array("y_thresholds_", (len(x),), kinds="f")
-    state.require(len(x) > 0 and bool((np.diff(x) >= 0).all()), "its knots are not in order")
+    state.require(len(x) > 0 and is_increasing(x), "its knots are not in order")
     low, high = state.number("X_min_"), state.number("X_max_")
     state.require(low <= high, "its range is empty")
     state.model._build_f(state.model.X_thresholds_, state.model.y_thresholds_)
@@ -275,6 +276,8 @@ def check_calibrated(state):
         state.fitted(curve, "a calibrator", BaseEstimator, "predict")
         known = type(curve).__name__ in ("_SigmoidCalibration", "IsotonicRegression")
         state.require(known, f"a calibrator is {type(curve).__name__}")
+        clips = getattr(curve, "out_of_bounds", "clip") == "clip"
+        state.require(clips, "a calibrator does not know all values")
 
 
 def check_calibrator(state):
@@ -349,7 +352,8 @@ def check_svm(state):
         _doubles(state, name, (None,))
     if state.has("class_weight_"):
         state.array("class_weight_", (n_classes,))
-    state.require(isinstance(model.degree, numbers.Integral), "its degree is no integer")
+    ok = isinstance(model.degree, numbers.Integral) and model.degree < 2**31
+    state.require(ok, "its degree is no integer that fits")
     for name in ("_gamma", "nu", "epsilon", "C"):
         state.number(name)
 
@@ -694,7 +698,9 @@ def check_gene_selector(state):
     else:
         state.part("preprocessing_", BaseEstimator, "transform")
     classifier = state.part("classifier_", BaseEstimator, "predict")
-    state.require(getattr(classifier, "n_features_in_", k) == k, "its classifier does not fit")
+    ok = type(classifier) is type(state.model._model())
+    ok = ok and getattr(classifier, "n_features_in_", k) == k
+    state.require(ok, "its classifier does not fit")
     state.same_classes(classes, getattr(classifier, "classes_", None), "its classifier")
 
 
