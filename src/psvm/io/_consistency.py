@@ -251,7 +251,7 @@ def check_isotonic(state):
     state.array("y_thresholds_", (len(x),), kinds="f")
     state.require(len(x) > 0 and is_increasing(x), "its knots are not in order")
     low, high = state.number("X_min_"), state.number("X_max_")
-    state.require(low <= high, "its range is empty")
+    state.require(x[0] <= low <= high <= x[-1], "its range is not that of its knots")
     state.model._build_f(state.model.X_thresholds_, state.model.y_thresholds_)
 
 
