@@ -626,7 +626,7 @@ SEVERAL = np.digitize(X[:, 0], [-0.2, 1.0])
         ("reject", resize(lambda a: np.array(["a", "b"]), "classes_"), "are others"),
         ("selector", resize(lambda a: a[1:], "importance_"), "importance_ has shape"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_parts_that_do_not_fit(tmp_path, fitted, model, craft, message):
     psvm.save(fitted[model], tmp_path / "m.psvm")

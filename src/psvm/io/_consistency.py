@@ -195,6 +195,7 @@ def check_discriminant(state):
     state.require(projects == state.has("scalings_"), "scalings_ does not fit its solver")
     if projects:
         state.array("scalings_", (p, None))
+        state.count("_max_components")
 
 
 def check_centroids(state):
@@ -250,8 +251,8 @@ def check_isotonic(state):
     x = state.array("X_thresholds_", (None,), kinds="f")
     state.array("y_thresholds_", (len(x),), kinds="f")
     state.require(len(x) > 0 and is_increasing(x), "its knots are not in order")
-    low, high = state.number("X_min_"), state.number("X_max_")
-    state.require(x[0] <= low <= high <= x[-1], "its range is not that of its knots")
+    ends = [state.number("X_min_"), state.number("X_max_")]
+    state.require(ends == x[[0, -1]].tolist(), "its range is not that of its knots")
     state.model._build_f(state.model.X_thresholds_, state.model.y_thresholds_)
 
 
