@@ -112,11 +112,10 @@ class WeightedDegree(PairKernel):
         check_equal_lengths(X, len(X[0]) if len(X) else 0, name)
         return X
 
-    @property
-    def _weights(self):
-        """``b_d`` for ``d = 1, ..., degree``."""
-        D = self.degree
-        return 2.0 * np.arange(D, 0, -1) / (D * (D + 1))
+    def _weights(self, length):
+        """``b_d`` for ``d = 1, ..., degree``, as far as words of that length fit."""
+        D = float(self.degree)
+        return 2.0 * (D - np.arange(min(self.degree, length))) / (D * (D + 1))
 
     def _pairs(self, X, Z):
         K = np.empty((len(X), len(Z)))
@@ -126,7 +125,7 @@ class WeightedDegree(PairKernel):
         x, z = (self._encode(part)[0].reshape(len(part), -1) for part in (X, Z))
         distances = np.arange(min(self.shift, x.shape[1] - 1) + 1)
         shift_weights = np.where(distances == 0, 1.0, 0.5 / (distances + 1))
-        gain = np.concatenate([[0.0], np.cumsum(self._weights)])
+        gain = np.concatenate([[0.0], np.cumsum(self._weights(x.shape[1]))])
         weighted_degree(x, z, gain, shift_weights, X is Z, K)
         return K
 
@@ -147,7 +146,7 @@ class WeightedDegree(PairKernel):
             raise ValueError(f"{self!r} has no sparse features; they need shift=0.")
         points, starts = self._encode(X)
         matrices, names = [], []
-        for d, weight in enumerate(self._weights[: starts[1] if len(X) else 0], start=1):
+        for d, weight in enumerate(self._weights(starts[1] if len(X) else 0), start=1):
             columns, indptr, places, words = kmers(points, starts, d)
             position = places - np.repeat(starts[:-1], np.diff(indptr))
             pairs, columns = rank(position * len(words) + columns)

@@ -1,12 +1,16 @@
 """Kernels of sequences by their words of k letters: spectrum and mismatch."""
 
 from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._validation import check_flag, check_number, check_positive_integer
 from ._sequence_features import LARGEST_CODE, FeatureKernel, counts, kmers, rank, spell
+
+MOST_NEIGHBOURS = 2**18
+"""Words within m mismatches of one; each word of the data takes eight bytes for each of them."""
 
 
 class Spectrum(FeatureKernel):
@@ -111,6 +115,12 @@ class Mismatch(FeatureKernel):
             raise ValueError(
                 f"k={self.k} is too long for an alphabet of {len(self.letters)} letters: there "
                 "must be at most 2^62 words."
+            )
+        near = sum(comb(self.k, i) * (len(self.letters) - 1) ** i for i in range(int(self.m) + 1))
+        if near > MOST_NEIGHBOURS:
+            raise ValueError(
+                f"m={self.m} is too large: {near} words are within m mismatches of each word, and "
+                f"at most {MOST_NEIGHBOURS} can be held. Use a smaller m or k."
             )
 
     def feature_table(self, X):
