@@ -18,6 +18,9 @@ from .matrix import Standardized
 PRECISION = 1e-12
 """Violations below this share of ``||K̃'y||_inf`` cannot be certified in double precision."""
 
+LARGEST = 1e280
+"""Norm of y over that of a column beyond which coefficients may overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -39,6 +42,11 @@ class Problem:
                 raise ValueError(
                     "y has entries too large to be squared in double precision; scale it."
                 )
+        if np.sqrt(target @ target) > LARGEST * K.norms[K.norms > 0].min(initial=np.inf):
+            raise ValueError(
+                "The coefficients would exceed double precision: y is too large, or a column of K "
+                "too small. Scale them."
+            )
         return cls(K, target, K.correlations(y), K.mean(y), float(C), float(epsilon))
 
     def with_parameters(self, *, C=None, epsilon=None):
