@@ -14,7 +14,7 @@ from sklearn.linear_model import Lasso, lars_path
 import psvm
 import reference
 from psvm import _path
-from psvm.kernels import RBF
+from psvm.kernels import RBF, Linear
 from psvm.matrix import KernelMatrix, as_matrix
 from psvm.solvers import _homotopy, _working_set
 
@@ -365,6 +365,31 @@ def test_invariances(rng):
     other = psvm.epsilon_path(K * rng.uniform(0.5, 2, size=40) + rng.normal(size=40), 3 * y + 7)
     np.testing.assert_allclose(other.epsilons, 3 * path.epsilons, rtol=1e-8)
     np.testing.assert_allclose(other.alphas.toarray(), 3 * path.alphas.toarray(), atol=1e-8)
+
+
+MEANS = {
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "kernel": lambda K: KernelMatrix(Linear(), K, np.eye(K.shape[1])),  # <x, e_j> is exact
+}
+
+
+@pytest.mark.parametrize("storage", MEANS.values(), ids=MEANS)
+@pytest.mark.parametrize("P", [20, 400])
+@pytest.mark.parametrize("ratio", [1e6, 1e7, 1e10])
+def test_large_means(rng, storage, P, ratio):
+    """Means of up to 1e10 deviations: the rounded K is another problem, which is solved exactly."""
+    K = rng.normal(size=(30, P)) + ratio * rng.choice([1.0, -1.0, 0.0], size=P)
+    y = K[:, :3].sum(axis=1) + rng.normal(size=30)
+    y -= y.mean()
+    for method in ("homotopy", "grid"):
+        path = psvm.epsilon_path(storage(K), y, method=method, n_epsilons=20, min_ratio=0.01)
+        check_path(path, K, y)
+    W = 1.0 - np.eye(30)[:, :2]
+    for path, weights in zip(psvm.epsilon_paths(storage(K), y, sample_weight=W), W.T, strict=True):
+        check_path(path, K, y, weights=weights)
 
 
 def test_near_copies_at_small_epsilon(rng):
