@@ -4,9 +4,14 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_choice, check_number, check_vector
+from .._validation import (
+    check_choice,
+    check_decisions,
+    check_labels,
+    check_number,
+    check_vector,
+)
 from ._kernel_model import KernelModel, document, indefinite
 
 SAME = 1e-14
@@ -121,9 +126,8 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         check_choice("covariance", self.covariance, ("shared", "separate"))
         self._check_kernel()
         X, y = self._validate(X, y, ensure_min_samples=2)
-        check_classification_targets(y)
+        classes, code = check_labels("y", y)
         kernel, K, weights = self._fit_gram(X, sample_weight)
-        classes, code = np.unique(y, return_inverse=True)
         W = weights[:, None] * (code[:, None] == np.arange(len(classes)))
         if len(classes) < 2 or not W.any(axis=0).all():
             raise ValueError(
@@ -195,8 +199,9 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
             factor = np.linalg.cholesky(covariance)
             z = sl.solve_triangular(factor, (T - mean).T, lower=True)
             log_root = np.log(np.diagonal(factor)).sum()
-            result[:, c] = np.log(self.priors_[c]) - log_root - 0.5 * np.sum(z**2, axis=0)
-        return result
+            with np.errstate(over="ignore"):
+                result[:, c] = np.log(self.priors_[c]) - log_root - 0.5 * np.sum(z**2, axis=0)
+        return check_decisions(result, self.kernel)
 
     def decision_function(self, X):
         """Logarithm of the posterior odds of two classes, of the posteriors of more.

@@ -6,11 +6,9 @@ import numpy as np
 import scipy.linalg as sl
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._multiclass import OneVsOneMixin, fit_pairs
-from .._validation import check_choice, check_number
+from .._validation import check_choice, check_labels, check_number, class_factors
 from ..solvers import Status
 from ..sphered._dual import DenseMatrix, Limits, Target, minimise
 from ._kernel_model import KernelModel, document, indefinite
@@ -150,16 +148,15 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         self._check_kernel()
         X, y = self._validate(X, y, ensure_min_samples=2)
-        check_classification_targets(y)
+        classes, code = check_labels("y", y)
         kernel, K, weights = self._fit_gram(X, sample_weight)
-        classes, code = np.unique(y, return_inverse=True)
         if len(np.unique(code[weights > 0])) < max(len(classes), 2):
             raise ValueError(
                 "The number of classes has to be greater than one, and each must have a row with "
                 f"positive weight; got {len(np.unique(code[weights > 0]))} class(es) of "
                 f"{len(classes)}."
             )
-        weights = weights * compute_sample_weight(self.class_weight, y)
+        weights = weights * class_factors(self.class_weight, y)
         solve = _squared if self.loss == "squared" else _squared_hinge
 
         def fit_pair(rows, target):

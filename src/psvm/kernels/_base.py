@@ -6,9 +6,8 @@ from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 
-from .._validation import check_number
+from .._validation import check_array, check_number
 
 DIAGONAL_BLOCK = 64
 """Objects whose kernel values are computed together for the sake of their diagonal."""
@@ -69,11 +68,7 @@ class Kernel(BaseEstimator, ABC):
     def check_objects(self, X, name="X"):
         """Objects as an array, or a ValueError that says what is wrong with `name`."""
         return check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=0,
-            input_name=name,
+            name, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0
         )
 
     def __call__(self, X, Z=None):

@@ -3,6 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
+from .._validation import check_stored
 from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times
 from ._block import ColumnBlock
 from ._dense import DenseMatrix
@@ -40,6 +41,5 @@ def as_matrix(K):
     """
     if isinstance(K, DataMatrix):
         return K
-    if sp.issparse(K):
-        return SparseMatrix(K if K.format in ("csr", "csc") else K.tocsr())
-    return DenseMatrix(np.asarray(K))
+    K = check_stored("K", K)
+    return SparseMatrix(K) if sp.issparse(K) else DenseMatrix(np.asarray(K))

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
-from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import type_of_target
 
+from .._validation import check_X_y
 from ..matrix import Standardized, as_matrix
 
 __all__ = ["fisher", "pearson", "r2w2", "relief", "rfe", "signal_to_noise", "t_test"]
