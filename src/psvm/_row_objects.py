@@ -173,7 +173,10 @@ def _fitted_vectors(model, X, weights):
         options["sample_weight"] = weights
     elif (weights != weights[0]).any():
         raise ValueError(f"{model!r}, the row_objects, cannot be fitted with sample weights.")
-    model.fit(X, **options)
+    try:
+        model.fit(X, **options)
+    except TypeError as error:
+        raise TypeError(f"{model!r}, the row_objects, cannot be fitted to X. {error}") from error
     for name in FITTED:
         Z = getattr(model, name, None)
         if Z is not None:

@@ -11,7 +11,7 @@ from sklearn.utils import check_array as sklearn_check_array
 from sklearn.utils import check_X_y as sklearn_check_X_y
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 LONGEST = 200
@@ -150,7 +150,7 @@ def check_vector(name, value):
 def as_array(name, value):
     """An argument as a dense array of any type; nothing of it is masked."""
     if sp.issparse(value):
-        raise TypeError(f"{name} must be a dense array, got a sparse one. Use its toarray().")
+        raise ValueError(f"{name} must be a dense array, got a sparse one. Use its toarray().")
     value = check_stored(name, value)
     try:
         return np.asarray(value)
@@ -159,7 +159,7 @@ def as_array(name, value):
 
 
 def check_stored(name, value):
-    """Check what scikit-learn takes on trust: the mask of an array, the indices of a sparse one.
+    """Check what scikit-learn takes on trust: masks, fields, and the indices of a sparse matrix.
 
     Returns the value; of the sparse formats that compiled code cannot check, a csr array.
     """
@@ -168,6 +168,8 @@ def check_stored(name, value):
             f"{name} contains missing values: {np.ma.count_masked(value)} masked entries. Impute "
             "them or leave out their rows."
         )
+    if isinstance(value, np.ndarray) and value.dtype.kind == "V":
+        raise ValueError(f"{name} is a structured array; give its fields as columns.")
     if not sp.issparse(value):
         return value
     if value.format not in ("csr", "csc"):
@@ -229,9 +231,15 @@ def _named(name, check, *arguments, **options):
 
 def check_labels(name, y):
     """The distinct labels of classes and the number of the label of each row."""
+    target_type(name, y)
+    check_classification_targets(y)
+    return np.unique(column_or_1d(y, warn=True), return_inverse=True)
+
+
+def target_type(name, y):
+    """scikit-learn's `type_of_target` of what can be sorted."""
     try:
-        check_classification_targets(y)
-        return np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        return type_of_target(y, input_name=name)
     except TypeError as error:
         raise TypeError(
             f"{name} must hold labels that can be sorted, all strings or all numbers. {error}"

@@ -171,7 +171,9 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         N.flat[:: len(N) + 1] += self.reg
         differences = means[:, 1:] - means[:, :1]
         if np.linalg.norm(differences, axis=0).min() <= SAME * scales.max(initial=0.0):
-            raise ValueError("Two classes have the same mean in feature space: nothing separates.")
+            raise ValueError(
+                "Two classes of y have the same mean in feature space: nothing in X separates them."
+            )
         directions = sl.solve(N, differences, assume_a="pos", check_finite=False)
         coef = (roots[:, None] * (U @ (directions / scales[:, None]))).T
         projected = directions.T @ means

@@ -150,13 +150,13 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         X, y = self._validate(X, y, ensure_min_samples=2)
         classes, code = check_labels("y", y)
         kernel, K, weights = self._fit_gram(X, sample_weight)
+        weights = weights * class_factors(self.class_weight, y)
         if len(np.unique(code[weights > 0])) < max(len(classes), 2):
             raise ValueError(
                 "The number of classes has to be greater than one, and each must have a row with "
                 f"positive weight; got {len(np.unique(code[weights > 0]))} class(es) of "
                 f"{len(classes)}."
             )
-        weights = weights * class_factors(self.class_weight, y)
         solve = _squared if self.loss == "squared" else _squared_hinge
 
         def fit_pair(rows, target):
