@@ -58,6 +58,7 @@ FROM_OTHERS = re.compile(
             "X has feature names, but",
             "kneighbors",
             "Number of distinct clusters",
+            "The groups parameter is ignored",
         ]
     )
 )
@@ -91,6 +92,7 @@ EXPLAINED = re.compile(
             r"estimator",
             r"Gram matrix",
             r"labels? ",
+            r"y_true|y_pred",
         ]
     )
 )
@@ -180,7 +182,7 @@ SETTINGS = {
     "psvm.GeneSelector": {"n_features": [1, 2], "smoothing": 0, "cv": 2, "n_epsilons": 4},
     "psvm.PSVMSelector": {"epsilon": 0.5, "n_row_objects": 5},
     "psvm.evaluation.RejectOption": {
-        "estimator": LogisticRegression(),
+        "estimator": psvm.PSVC(epsilon=0.5),
         "rule": "threshold",
         "threshold": 0.6,
     },
@@ -294,7 +296,7 @@ def _function_arguments():
         "psvm.io.export_text": {"model": number},
         "psvm.io.register": {"cls": Registered},
         "psvm.evaluation.compare": {
-            "models": {"a": psvm.PSVC(epsilon=0.5), "b": LogisticRegression()},
+            "models": {"a": psvm.PSVC(epsilon=0.5), "b": psvm.PSVC(epsilon=1.0)},
             **data,
             "cv": 2,
         },
@@ -545,7 +547,7 @@ POOL = {
 """Values that are malformed for most arguments, each made anew."""
 
 
-CALLABLE = {"a function", "a failing function", "a class"}
+CALLABLE = {"a function", "a failing function", "a NaN function", "a class", "a kernel"}
 
 
 def _raise_value_error(*arguments, **options):

@@ -1,9 +1,10 @@
-"""The folds of a cross-validation, whatever describes them."""
+"""Folds and scores of a cross-validation, whatever describes them."""
 
 import numpy as np
+from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 
-from ._validation import shown
+from ._validation import check_choice, shown
 
 
 def make_splits(cv, X, y, *, classifier, groups=None):
@@ -29,3 +30,11 @@ def _indices(part, n):
     if part.min() < 0 or part.max() >= n:
         raise ValueError(f"Row numbers must lie between 0 and {n - 1}.")
     return part
+
+
+def check_scoring(scoring):
+    """Check the parameter `scoring`: None, a name that scikit-learn knows, or a scorer."""
+    if isinstance(scoring, str):
+        check_choice("scoring", scoring, get_scorer_names())
+    elif scoring is not None and not callable(scoring):
+        raise ValueError(f"scoring must be a name or a callable, got {shown(scoring)}.")

@@ -4,6 +4,7 @@ import copy
 import numbers
 import os
 import re
+from collections.abc import Iterable, Mapping, Sized
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,12 +13,15 @@ from sklearn.utils import check_X_y as sklearn_check_X_y
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _num_samples
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 LONGEST = 200
 """Characters of a wrong value that an error shows."""
 SHOWN = 5
 """Rows that an error names."""
+LARGEST = 2**63 - 1
+"""The largest integer that compiled code can hold."""
 NUMBERS = (int, float, np.integer, np.floating)
 
 
@@ -57,15 +61,15 @@ def check_number(name, value, *, above=None, least=None, most=None, below=None, 
         raise ValueError(f"{name} must be a {finite}number{bounds}, got {shown(value)}.")
 
 
-def check_integer(name, value, *, least=0, most=None):
+def check_integer(name, value, *, least=0, most=LARGEST):
     """Check that a parameter is an integer, at least `least` and at most `most`."""
     ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not ok or value < least or (most is not None and value > most):
-        limit = "" if most is None else f" and <= {most}"
+    if not ok or not least <= value <= most:
+        limit = "" if ok and value < least else f" and <= {most}" * (ok or most < LARGEST)
         raise ValueError(f"{name} must be an integer >= {least}{limit}, got {shown(value)}.")
 
 
-def check_positive_integer(name, value, *, most=None):
+def check_positive_integer(name, value, *, most=LARGEST):
     """Check that a parameter is an integer of at least 1."""
     check_integer(name, value, least=1, most=most)
 
@@ -75,6 +79,12 @@ def check_choice(name, value, choices):
     if not (isinstance(value, str) and value in choices):
         options = ", ".join(repr(c) for c in choices)
         raise ValueError(f"{name} must be one of {options}, got {shown(value)}.")
+
+
+def check_text(name, value):
+    """Check that an argument is a string or None."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} must be a string or None, got {shown(value)}.")
 
 
 def check_flag(name, value):
@@ -104,12 +114,51 @@ def check_seed(name, value):
         ) from None
 
 
-def check_jobs(name, value):
-    """Check a number of processes or threads: None or an integer other than 0."""
-    if value is not None and (isinstance(value, bool) or value == 0):
-        value = "0"
-    if value is not None:
-        check_integer(name, value, least=-(10**6), most=10**6)
+def check_jobs(value):
+    """Check the parameter `n_jobs`: None or an integer other than 0."""
+    if value is None:
+        return
+    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not ok or value == 0 or abs(value) > LARGEST:
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {shown(value)}.")
+
+
+def check_list(name, value):
+    """Check that a parameter is a list, a tuple or a vector and not empty; returns a list."""
+    ok = isinstance(value, Iterable) and isinstance(value, Sized) and not sp.issparse(value)
+    if not ok or isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
+        raise ValueError(f"{name} must be a list of values, got {shown(value)}.")
+    if not len(value):
+        raise ValueError(f"{name} must be a list of values, got an empty one.")
+    return list(check_stored(name, value))
+
+
+def check_rows(X, y):
+    """Check that X has a row, or is a list with an object, for each entry of y; returns X."""
+    X = check_stored("X", X)
+    try:
+        rows = _num_samples(X)
+    except TypeError:
+        raise TypeError(f"X must be a matrix or a list of objects, got {shown(X)}.") from None
+    if rows != len(y):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {rows} rows, but y "
+            f"has {len(y)} entries."
+        )
+    return X
+
+
+def check_members(name, value):
+    """Check that an argument is a vector of labels, one per row; returns it as an array."""
+    array = as_array(name, value)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(
+            f"{name} must be one-dimensional and not empty, got an array of shape {array.shape}."
+        )
+    target_type(name, array)
+    return array
 
 
 def check_path(name, value):
@@ -219,7 +268,8 @@ def validate_data(estimator, X, y="no_validation", **options):
 
 def _named(name, check, *arguments, **options):
     try:
-        return check(*arguments, **options)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers
+            return check(*arguments, **options)
     except ValueError as error:
         if re.search(rf"\b(X|y|{name})\b", str(error)):
             raise
@@ -239,11 +289,14 @@ def check_labels(name, y):
 def target_type(name, y):
     """scikit-learn's `type_of_target` of what can be sorted."""
     try:
-        return type_of_target(y, input_name=name)
+        kind = type_of_target(y, input_name=name)
     except TypeError as error:
         raise TypeError(
             f"{name} must hold labels that can be sorted, all strings or all numbers. {error}"
         ) from error
+    if kind == "unknown":
+        raise ValueError(f"Unknown label type: {name} holds neither numbers nor strings.")
+    return kind
 
 
 def class_factors(class_weight, y):
@@ -278,7 +331,9 @@ def kernel_values(evaluate, X, Z, *, finite=False):
             f"The kernel returned shape {K.shape}, expected {expected}: kernel(X, Z) must return "
             f"one value for each of {expected[0]} objects and {expected[1]} descriptive objects."
         )
-    if finite and K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
+    with np.errstate(invalid="ignore"):
+        overflows = finite and K.size and not np.isfinite([K.min(), K.max()]).all()
+    if overflows:
         raise ValueError(
             "The kernel returned NaN or infinity. Scale the data or change the kernel's parameters."
         )

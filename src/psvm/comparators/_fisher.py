@@ -174,7 +174,12 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
             raise ValueError(
                 "Two classes of y have the same mean in feature space: nothing in X separates them."
             )
-        directions = sl.solve(N, differences, assume_a="pos", check_finite=False)
+        try:
+            directions = sl.solve(N, differences, assume_a="pos", check_finite=False)
+        except sl.LinAlgError:
+            raise ValueError(
+                f"reg={self.reg!r} is too small: the scatter within the classes is singular."
+            ) from None
         coef = (roots[:, None] * (U @ (directions / scales[:, None]))).T
         projected = directions.T @ means
         near, far = projected[:, 0], np.diagonal(projected[:, 1:])

@@ -17,6 +17,14 @@ TOLERANCE = 1e-8
 """Largest KKT violation of the squared hinge loss, in the units of the margin."""
 
 
+def _ridge(C, weights):
+    with np.errstate(over="ignore", divide="ignore"):
+        ridge = 1 / (2 * C * weights)
+    if not np.isfinite(ridge).all():
+        raise ValueError(f"C={C!r} is too small: one over it exceeds double precision.")
+    return ridge
+
+
 def _squared(K, y, ridge, model):
     """Minimise ``1/2 ||w||^2 + sum_i (y_i - f(x_i))^2 / (2 ridge_i)``: beta and b.
 
@@ -162,7 +170,7 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         def fit_pair(rows, target):
             used = weights[rows] > 0
             rows, target = rows[used], target[used]
-            ridge = 1 / (2 * self.C * weights[rows])
+            ridge = _ridge(self.C, weights[rows])
             coef = np.zeros(len(weights))
             coef[rows], b = solve(K[np.ix_(rows, rows)], target, ridge, self)
             return coef, b
@@ -244,10 +252,12 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         check_number("C", self.C, above=0)
         self._check_kernel()
         X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
+        if not np.isfinite(np.square(y.astype(np.float64)).sum()):
+            raise ValueError("y has entries too large to be squared in double precision; scale it.")
         kernel, K, weights = self._fit_gram(X, sample_weight)
         rows = np.flatnonzero(weights > 0)
         coef = np.zeros((1, len(weights)))
-        ridge = 1 / (2 * self.C * weights[rows])
+        ridge = _ridge(self.C, weights[rows])
         coef[0, rows], b = _squared(K[np.ix_(rows, rows)], y[rows].astype(np.float64), ridge, self)
         self._keep_functions(X, kernel, coef, np.array([b]))
         return self

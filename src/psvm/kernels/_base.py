@@ -199,7 +199,8 @@ class _Pair(Kernel):
         kinds = {self.k1.takes_vectors, self.k2.takes_vectors} - {None}
         if len(kinds) == 2:
             raise ValueError(
-                f"{self.k1!r} and {self.k2!r} cannot be combined: only one of them takes vectors."
+                f"k1={self.k1!r} and k2={self.k2!r} cannot be combined: only one of them takes "
+                "vectors."
             )
 
     def check_objects(self, X, name="X"):
