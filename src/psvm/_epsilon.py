@@ -26,6 +26,9 @@ PATH_TOL = 0.01
 """Tolerance on the path: errors of prediction need no more."""
 SLACK = 0.005
 """The largest epsilon wins whose error exceeds the smallest by at most this share."""
+MANY, TALL = 1024, 16
+"""Up to so many columns of so many times more rows, paths keep products of all columns instead of
+copies of those in use."""
 FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
@@ -114,6 +117,8 @@ class _Path:
             tol=max(solver.tol, PATH_TOL), max_iter=solver.max_iter, max_time=solver.max_time
         )
         self.workspace = self.solver.workspace(self.problem.K)
+        # Copies of the columns of a tall matrix, one for each path, would be several times K.
+        self.workspace.whole |= _is_tall(*matrix.shape)
         self.total = weights.sum()
         self.alpha = np.zeros(matrix.shape[1])
 
@@ -124,7 +129,12 @@ class _Path:
 
     def predictions(self):
         support = self.solution.support
-        return self.matrix.columns(support) @ self.solution.coef[support] + self.solution.intercept
+        fit = self.matrix.columns_matvec(support, self.solution.coef[support])
+        return fit + self.solution.intercept
+
+
+def _is_tall(L, P):
+    return P <= MANY and L >= TALL * P
 
 
 def _held_out_error(path):

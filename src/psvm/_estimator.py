@@ -14,7 +14,15 @@ from ._row_objects import check_row_objects, find_row_objects
 from ._solve import Clock, make_solver, warn_if_not_optimal
 from ._threads import map_blocks, threads
 from ._training import Machine, Training
-from ._validation import check_choice, check_number, check_storage
+from ._validation import (
+    check_choice,
+    check_decisions,
+    check_flag,
+    check_number,
+    check_seed,
+    check_storage,
+    kernel_values,
+)
 from .kernels import Kernel
 from .matrix import (
     BLOCK_BYTES,
@@ -146,6 +154,9 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         self._check_kernel()
         check_number("cache_size", self.cache_size, least=0)
         check_storage("dtype", self.dtype)
+        check_seed("random_state", self.random_state)
+        check_flag("warm_start", self.warm_start)
+        check_flag("verbose", self.verbose)
         if self.row_objects is not None and self._kernel_name in MEASURED:
             raise ValueError(
                 f"row_objects must be None with kernel={self.kernel!r}: the columns of X are the "
@@ -353,18 +364,20 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         shift = self.intercept_ - ((means - centre) * coef).sum(axis=1)
 
         def values(rows):
-            K_b = self._support_columns(X[rows])
-            if K_b.dtype == np.float32:
-                K_b = np.ascontiguousarray(K_b)
-                single = len(coef) == 1
-                f = times(K_b, coef[0])[:, None] if single else times(K_b, coef.T)
-                return f - coef @ centre + shift
-            return (K_b - centre) @ coef.T + shift
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                K_b = self._support_columns(X[rows])
+                if K_b.dtype == np.float32:
+                    K_b = np.ascontiguousarray(K_b)
+                    single = len(coef) == 1
+                    f = times(K_b, coef[0])[:, None] if single else times(K_b, coef.T)
+                    return f - coef @ centre + shift
+                return (K_b - centre) @ coef.T + shift
 
         # Blocks of rows whose kernel values stay in the cache.
         blocks = block_slices(X.shape[0], 8 * max(len(self.support_), 1), size=BLOCK_BYTES // 4)
         with threads():
-            return np.concatenate(map_blocks(values, blocks))
+            decisions = np.concatenate(map_blocks(values, blocks))
+        return check_decisions(decisions, self.kernel)
 
     def _support_values(self, name):
         """The entries of the support in one of PER_COLUMN."""
@@ -378,7 +391,8 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         if self._kernel_name in MEASURED:
             K = X[:, self.support_]
             return K.toarray() if sp.issparse(K) else K
-        return self._kernel.evaluate(self._kernel.prepare(self._rounded(X)), self._prepared_support)
+        prepared = self._kernel.prepare(self._rounded(X))
+        return kernel_values(self._kernel.evaluate, prepared, self._prepared_support)
 
 
 def _badness(solution):

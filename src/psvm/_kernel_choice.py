@@ -5,10 +5,8 @@ import threading
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import check_X_y
-from sklearn.utils.validation import validate_data
 
-from ._validation import check_choice, check_number
+from ._validation import check_choice, check_number, check_X_y, validate_data
 from .kernels import Kernel, make_kernel
 
 _TURN = threading.RLock()

@@ -14,7 +14,10 @@ def run(function, tasks, options, **backend):
 def results(function, tasks, options, **backend):
     """The same one after the other, as they come; `backend` is for joblib."""
     calls = (delayed(function)(*task) for task in tasks)
-    found = Parallel(n_jobs=options.n_jobs, return_as="generator", **backend)(calls)
+    n_jobs = options.n_jobs
+    if n_jobs is not None:  # workers without a task would be started all the same
+        n_jobs = min(n_jobs, len(tasks))
+    found = Parallel(n_jobs=n_jobs, return_as="generator", **backend)(calls)
     return _progress(found, len(tasks), type(options).__name__) if options.verbose else found
 
 

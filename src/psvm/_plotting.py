@@ -1,5 +1,7 @@
 """matplotlib, which is an extra: imported when something is drawn."""
 
+from ._validation import shown
+
 
 def check_matplotlib(caller):
     """Import matplotlib or say how to get it."""
@@ -14,6 +16,10 @@ def new_axes(ax, caller):
     """The given axes, or those of a new figure."""
     check_matplotlib(caller)
     if ax is not None:
+        from matplotlib.axes import Axes
+
+        if not isinstance(ax, Axes):
+            raise TypeError(f"ax must be matplotlib Axes, got {shown(ax)}.")
         return ax
     from matplotlib import pyplot
 

@@ -1,6 +1,7 @@
 """Descriptive vectors other than the training vectors: the complex features of `000` 2.4.3."""
 
 import numbers
+from collections.abc import Iterable
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from ._epsilon import row_digests
-from ._validation import check_choice, check_positive_integer
+from ._validation import check_choice, check_positive_integer, shown
 from .kernels import Kernel, Linear
 
 RULES = ("kmeans", "random", "pca")
@@ -28,6 +29,11 @@ def check_row_objects(rule, count, kernel):
         check_choice("row_objects", rule, RULES)
     elif _is_count(rule):
         check_positive_integer("row_objects", rule)
+    elif rule is not None and not _is_rule(rule) and not isinstance(rule, Iterable):
+        raise TypeError(
+            f"row_objects must be objects, a number of them, one of {', '.join(RULES)} or an object "
+            f"with fit, got {shown(rule)}."
+        )
     if _is_rule(rule) and rule != "random" and not getattr(kernel, "takes_vectors", True):
         raise ValueError(
             f"row_objects={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "
@@ -173,7 +179,10 @@ def _fitted_vectors(model, X, weights):
         options["sample_weight"] = weights
     elif (weights != weights[0]).any():
         raise ValueError(f"{model!r}, the row_objects, cannot be fitted with sample weights.")
-    model.fit(X, **options)
+    try:
+        model.fit(X, **options)
+    except TypeError as error:
+        raise TypeError(f"{model!r}, the row_objects, cannot be fitted to X. {error}") from error
     for name in FITTED:
         Z = getattr(model, name, None)
         if Z is not None:

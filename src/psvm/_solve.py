@@ -7,10 +7,16 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 
 from ._threads import threads
-from ._validation import check_number, check_positive_integer, check_vector
+from ._validation import (
+    check_array,
+    check_number,
+    check_positive_integer,
+    check_stored,
+    check_vector,
+    shown,
+)
 from .matrix import DataMatrix, Standardized, as_matrix
 from .problem import Problem
 from .solvers import SMO, Solution, Status, WorkingSet
@@ -107,7 +113,8 @@ def make_solver(solver, *, tol, max_iter=None, max_time=None):
         solver = WorkingSet()
     if not isinstance(solver, (SMO, WorkingSet)):
         raise ValueError(
-            f"solver must be 'auto' or an instance of psvm.SMO or psvm.WorkingSet, got {solver!r}."
+            f"solver must be 'auto' or an instance of psvm.SMO or psvm.WorkingSet, got "
+            f"{shown(solver)}."
         )
     return solver.with_defaults(tol=tol, max_iter=max_iter, max_time=max_time)
 
@@ -177,11 +184,12 @@ def _check_matrix(K):
         return K
     if type(K) is np.ndarray and K.ndim == 2 and K.size and K.dtype.kind in "fiu":
         return as_matrix(K)  # NaN and infinity show in the column statistics
+    K = check_stored("K", K)
     try:
         if not (isinstance(K, np.ndarray) or sp.issparse(K)) or K.dtype.kind not in "fiu":
-            K = check_array(K, accept_sparse=("csr", "csc"), dtype="numeric", input_name="K")
+            K = check_array("K", K, accept_sparse=("csr", "csc"), dtype="numeric")
         else:
-            check_array(K, accept_sparse=True, dtype=None, ensure_all_finite=False, input_name="K")
+            check_array("K", K, accept_sparse=True, dtype=None, ensure_all_finite=False)
     except ValueError as error:
         raise ValueError(f"K is not a valid matrix. {error}") from error
     if K.dtype.kind not in "biuf":

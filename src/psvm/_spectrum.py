@@ -5,10 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
 from ._plotting import new_axes
-from ._validation import check_choice
+from ._validation import check_array, check_choice
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ def matrix_spectrum(K, *, kind="similarity"):
     True
     """
     check_choice("kind", kind, ("similarity", "dissimilarity"))
-    K = check_array(K, accept_sparse=True, dtype=np.float64, input_name="K")
+    K = check_array("K", K, accept_sparse=True, dtype=np.float64)
     if K.shape[0] != K.shape[1]:
         raise ValueError(
             f"K must be square, got {K.shape[0]} x {K.shape[1]}: only relations of objects among "

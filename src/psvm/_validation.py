@@ -1,36 +1,189 @@
-"""Checks of parameters that name what is wrong and what to do."""
+"""Checks of parameters and data that name what is wrong and what to do."""
 
+import copy
 import numbers
+import os
+import re
+from collections.abc import Iterable, Mapping, Sized
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array as sklearn_check_array
+from sklearn.utils import check_X_y as sklearn_check_X_y
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import validate_data as sklearn_validate_data
+
+LONGEST = 200
+"""Characters of a wrong value that an error shows."""
+SHOWN = 5
+"""Rows that an error names."""
+LARGEST = 2**63 - 1
+"""The largest integer that compiled code can hold."""
+NUMBERS = (int, float, np.integer, np.floating)
 
 
-def check_number(name, value, *, above=None, least=None, infinite=False):
-    """Check that a parameter is a real number, greater than `above` or at least `least`."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
-    if number and isinstance(value, numbers.Integral):
-        number = abs(value) < 2**1024  # float(value) exists
-    bound = f" > {above}" if above is not None else f" >= {least}" if least is not None else ""
+def shown(value):
+    """A wrong value as an error shows it: never too long, whatever it is."""
+    if isinstance(value, int) and value.bit_length() > 1024:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except Exception:  # of a container of such integers, or of a user's class
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def is_number(value):
+    """Whether a value is a real number that a double can hold, and not a truth value."""
+    if not isinstance(value, NUMBERS) or isinstance(value, bool):
+        return False
+    return not isinstance(value, int) or abs(value) < 2**1023
+
+
+def check_number(name, value, *, above=None, least=None, most=None, below=None, infinite=False):
+    """Check that a parameter is a real number within bounds."""
+    number = float(value) if is_number(value) else np.nan
     ok = (
-        number
-        and not np.isnan(value)
-        and (infinite or np.isfinite(value))
-        and (above is None or value > above)
-        and (least is None or value >= least)
+        not np.isnan(number)
+        and (infinite or np.isfinite(number))
+        and (above is None or number > above)
+        and (least is None or number >= least)
+        and (most is None or number <= most)
+        and (below is None or number < below)
     )
     if not ok:
         finite = "" if infinite else "finite "
-        raise ValueError(f"{name} must be a {finite}number{bound}, got {value!r}.")
+        limits = ((" >", above), (" >=", least), (" <=", most), (" <", below))
+        bounds = " and".join(f"{sign} {limit}" for sign, limit in limits if limit is not None)
+        raise ValueError(f"{name} must be a {finite}number{bounds}, got {shown(value)}.")
+
+
+def check_integer(name, value, *, least=0, most=LARGEST):
+    """Check that a parameter is an integer, at least `least` and at most `most`."""
+    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not ok or not least <= value <= most:
+        limit = "" if ok and value < least else f" and <= {most}" * (ok or most < LARGEST)
+        raise ValueError(f"{name} must be an integer >= {least}{limit}, got {shown(value)}.")
+
+
+def check_positive_integer(name, value, *, most=LARGEST):
+    """Check that a parameter is an integer of at least 1."""
+    check_integer(name, value, least=1, most=most)
+
+
+def check_choice(name, value, choices):
+    """Check that a parameter is one of a few strings."""
+    if not (isinstance(value, str) and value in choices):
+        options = ", ".join(repr(c) for c in choices)
+        raise ValueError(f"{name} must be one of {options}, got {shown(value)}.")
+
+
+def check_text(name, value):
+    """Check that an argument is a string or None."""
+    if value is not None and not isinstance(value, str):
+        raise ValueError(f"{name} must be a string or None, got {shown(value)}.")
+
+
+def check_flag(name, value):
+    """Check that a parameter is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {shown(value)}.")
+
+
+def check_storage(name, value):
+    """Check that a parameter is a dtype in which kernel values can be kept."""
+    try:
+        ok = value is not None and np.dtype(value) in (np.float64, np.float32)
+    except Exception:  # NumPy raises what it likes for an object that is no dtype
+        ok = False
+    if not ok:
+        raise ValueError(f"{name} must be float64 or float32, got {shown(value)}.")
+
+
+def check_seed(name, value):
+    """Check that a parameter gives random numbers: None, an integer or a RandomState."""
+    try:
+        check_random_state(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{name} must be None, an integer from 0 to 2**32 - 1 or a numpy.random.RandomState, "
+            f"got {shown(value)}."
+        ) from None
+
+
+def check_jobs(value):
+    """Check the parameter `n_jobs`: None or an integer other than 0."""
+    if value is None:
+        return
+    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not ok or value == 0 or abs(value) > LARGEST:
+        raise ValueError(f"n_jobs must be None or an integer other than 0, got {shown(value)}.")
+
+
+def check_list(name, value):
+    """Check that a parameter is a list, a tuple or a vector and not empty; returns a list."""
+    ok = isinstance(value, Iterable) and isinstance(value, Sized) and not sp.issparse(value)
+    if not ok or isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
+        raise ValueError(f"{name} must be a list of values, got {shown(value)}.")
+    if not len(value):
+        raise ValueError(f"{name} must be a list of values, got an empty one.")
+    return list(check_stored(name, value))
+
+
+def check_rows(X, y):
+    """Check that X has a row, or is a list with an object, for each entry of y; returns X."""
+    X = check_stored("X", X)
+    try:
+        rows = _num_samples(X)
+    except TypeError:
+        raise TypeError(f"X must be a matrix or a list of objects, got {shown(X)}.") from None
+    if rows != len(y):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {rows} rows, but y "
+            f"has {len(y)} entries."
+        )
+    return X
+
+
+def check_members(name, value):
+    """Check that an argument is a vector of labels, one per row; returns it as an array."""
+    array = as_array(name, value)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1 or len(array) == 0:
+        raise ValueError(
+            f"{name} must be one-dimensional and not empty, got an array of shape {array.shape}."
+        )
+    target_type(name, array)
+    return array
+
+
+def check_path(name, value):
+    """Check that an argument can be the path of a file."""
+    if not isinstance(value, str | os.PathLike) or "\0" in str(value) or not str(value):
+        raise TypeError(f"{name} must be a string or a path, got {shown(value)}.")
+
+
+def check_has(name, value, *methods, what="an estimator"):
+    """Check that an argument is an object, not a class, with some methods."""
+    missing = [method for method in methods if not callable(getattr(value, method, None))]
+    if isinstance(value, type) or missing:
+        raise TypeError(f"{name} must be {what} with {', '.join(methods)}, got {shown(value)}.")
 
 
 def check_vector(name, value):
     """Check that an argument is a vector of finite real numbers; returns it as float64."""
-    try:
-        array = np.asarray(value)
-        if array.dtype.kind == "O":
+    array = as_array(name, value)
+    if array.dtype.kind == "O":
+        try:
             array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a vector of real numbers, got {value!r}.") from None
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(
+                f"{name} must be a vector of real numbers, got {shown(value)}."
+            ) from None
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must contain real numbers, got {array.dtype} data.")
     if array.ndim != 1 or len(array) == 0:
@@ -43,30 +196,159 @@ def check_vector(name, value):
     return array
 
 
-def check_positive_integer(name, value):
-    """Check that a parameter is an integer of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name} must be an integer >= 1, got {value!r}.")
-
-
-def check_choice(name, value, choices):
-    """Check that a parameter is one of a few strings."""
-    if not (isinstance(value, str) and value in choices):
-        options = ", ".join(repr(c) for c in choices)
-        raise ValueError(f"{name} must be one of {options}, got {value!r}.")
-
-
-def check_flag(name, value):
-    """Check that a parameter is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}.")
-
-
-def check_storage(name, value):
-    """Check that a parameter is a dtype in which kernel values can be kept."""
+def as_array(name, value):
+    """An argument as a dense array of any type; nothing of it is masked."""
+    if sp.issparse(value):
+        raise ValueError(f"{name} must be a dense array, got a sparse one. Use its toarray().")
+    value = check_stored(name, value)
     try:
-        ok = np.dtype(value) in (np.float64, np.float32) and value is not None
-    except TypeError:
-        ok = False
-    if not ok:
-        raise ValueError(f"{name} must be float64 or float32, got {value!r}.")
+        return np.asarray(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be an array of numbers, got {shown(value)}.") from None
+
+
+def check_stored(name, value):
+    """Check what scikit-learn takes on trust: masks, fields, and the indices of a sparse matrix.
+
+    Returns the value; of the sparse formats that compiled code cannot check, a csr array.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.getmaskarray(value).any():
+        raise ValueError(
+            f"{name} contains missing values: {np.ma.count_masked(value)} masked entries. Impute "
+            "them or leave out their rows."
+        )
+    if isinstance(value, np.ndarray) and value.dtype.kind == "V":
+        raise ValueError(f"{name} is a structured array; give its fields as columns.")
+    if not sp.issparse(value):
+        return value
+    if value.format not in ("csr", "csc"):
+        _check_coordinates(name, value)
+        value = value.tocsr()
+    try:
+        for part in (value.indices, value.indptr):
+            if part.dtype.kind not in "iu":
+                raise ValueError(f"its indices are {part.dtype} data")
+        # Of a shallow copy: the check trims the arrays.
+        copy.copy(value).check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(f"{name} is not a valid sparse matrix: {error}.") from error
+    return value
+
+
+def _check_coordinates(name, value):
+    """Check the places of entries which SciPy would follow outside of the matrix."""
+    if value.format != "coo":
+        return
+    for places, size in zip(value.coords, value.shape, strict=True):
+        if len(places) and not (0 <= places.min() and places.max() < size):
+            raise ValueError(
+                f"{name} is not a valid sparse matrix: an entry lies outside of {value.shape}."
+            )
+
+
+def check_array(name, value, **options):
+    """scikit-learn's `check_array` of what `check_stored` accepts; its errors name the argument."""
+    value = check_stored(name, value)
+    return _named(name, sklearn_check_array, value, input_name=name, **options)
+
+
+def check_X_y(X, y, **options):
+    """scikit-learn's `check_X_y` likewise."""
+    X, y = check_stored("X", X), check_stored("y", y)
+    return _named("X or y", sklearn_check_X_y, X, y, **options)
+
+
+def validate_data(estimator, X, y="no_validation", **options):
+    """scikit-learn's `validate_data` likewise."""
+    X = check_stored("X", X)
+    if isinstance(y, str) and y == "no_validation":
+        return _named("X", sklearn_validate_data, estimator, X, **options)
+    return _named("X or y", sklearn_validate_data, estimator, X, check_stored("y", y), **options)
+
+
+def _named(name, check, *arguments, **options):
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers
+            return check(*arguments, **options)
+    except ValueError as error:
+        if re.search(rf"\b(X|y|{name})\b", str(error)):
+            raise
+        raise ValueError(f"{name} cannot be used. {error}") from error
+    except (TypeError, OverflowError, AttributeError, IndexError) as error:
+        # Of an object that looks like an array and is none.
+        raise TypeError(f"{name} must be an array of numbers. {error}") from error
+
+
+def check_labels(name, y):
+    """The distinct labels of classes and the number of the label of each row."""
+    target_type(name, y)
+    check_classification_targets(y)
+    return np.unique(column_or_1d(y, warn=True), return_inverse=True)
+
+
+def target_type(name, y):
+    """scikit-learn's `type_of_target` of what can be sorted."""
+    try:
+        kind = type_of_target(y, input_name=name)
+    except TypeError as error:
+        raise TypeError(
+            f"{name} must hold labels that can be sorted, all strings or all numbers. {error}"
+        ) from error
+    if kind == "unknown":
+        raise ValueError(f"Unknown label type: {name} holds neither numbers nor strings.")
+    return kind
+
+
+def class_factors(class_weight, y):
+    """The weight of each row that `class_weight` means."""
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            check_number(f"class_weight[{shown(label)}]", weight, least=0)
+    elif class_weight is not None:
+        check_choice("class_weight", class_weight, ("balanced",))
+    try:
+        return compute_sample_weight(class_weight, y)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"class_weight does not suit the labels. {error}") from error
+
+
+def kernel_values(evaluate, X, Z, *, finite=False):
+    """Values of a kernel, checked: a user's function may return anything."""
+    with np.errstate(all="ignore"):
+        K = evaluate(X, Z)
+    expected = (X.shape[0], Z.shape[0])
+    if sp.issparse(K):
+        raise ValueError("The kernel returned a sparse matrix; return its toarray().")
+    try:
+        K = np.asarray(K)
+        K = K.astype(np.float64) if K.dtype.kind == "O" else K
+    except (TypeError, ValueError, OverflowError):
+        K = np.asarray("no number")
+    if K.dtype.kind not in "biuf":
+        raise ValueError(f"The kernel returned {K.dtype} data; it must return real numbers.")
+    if K.shape != expected:
+        raise ValueError(
+            f"The kernel returned shape {K.shape}, expected {expected}: kernel(X, Z) must return "
+            f"one value for each of {expected[0]} objects and {expected[1]} descriptive objects."
+        )
+    with np.errstate(invalid="ignore"):
+        overflows = finite and K.size and not np.isfinite([K.min(), K.max()]).all()
+    if overflows:
+        raise ValueError(
+            "The kernel returned NaN or infinity. Scale the data or change the kernel's parameters."
+        )
+    return K
+
+
+def check_decisions(values, kernel):
+    """Check that all values of a model are finite: no class and no number belongs to NaN."""
+    wrong = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(wrong):
+        more = ", ..." if len(wrong) > SHOWN else ""
+        rows = ", ".join(map(str, wrong[:SHOWN])) + more
+        raise ValueError(
+            f"The values of {len(wrong)} rows of X are NaN or infinite (rows {rows}): "
+            f"kernel={shown(kernel)} overflows or is not defined there. Scale X as in training, or "
+            "leave these rows out."
+        )
+    return values

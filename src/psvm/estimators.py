@@ -3,10 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.utils import column_or_1d
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
 from ._calibration import calibrate
@@ -15,7 +12,7 @@ from ._estimator import BasePSVM
 from ._multiclass import Labels
 from ._solve import check_weights
 from ._training import Numbers
-from ._validation import check_choice
+from ._validation import check_choice, check_labels, class_factors, target_type
 
 
 def _document(cls):
@@ -210,6 +207,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         weights = np.ones(X.shape[0]) if weights is None else weights
         if labels.scheme == "multilabel":
             return X, labels, weights
+        weights = weights * class_factors(self.class_weight, labels.classes[labels.code])
         present = len(np.unique(labels.code[weights > 0]))
         if present < max(len(labels.classes), 2):
             raise ValueError(
@@ -219,21 +217,16 @@ class PSVC(ClassifierMixin, BasePSVM):
                 else f"Only {present} of {len(labels.classes)} classes have rows with positive "
                 "weight. Leave out the rows of the others."
             )
-        return (
-            X,
-            labels,
-            weights * compute_sample_weight(self.class_weight, labels.classes[labels.code]),
-        )
+        return X, labels, weights
 
     def _make_labels(self, y):
         y = y.toarray() if sp.issparse(y) else y
-        check_classification_targets(y)
-        if type_of_target(y) == "multilabel-indicator":
+        if target_type("y", y) == "multilabel-indicator":
             if self.class_weight is not None or self.probability:
                 name = "probability" if self.probability else "class_weight"
                 raise ValueError(f"{name} is not available for multi-label targets.")
             return Labels(np.arange(y.shape[1]), y, "multilabel")
-        classes, code = np.unique(column_or_1d(y, warn=True), return_inverse=True)
+        classes, code = check_labels("y", y)
         return Labels(classes, code, "ovo" if len(classes) <= 2 else self.multi_class)
 
     def decision_function(self, X):
@@ -358,6 +351,7 @@ class PSVR(RegressorMixin, BasePSVM):
         X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2, multi_output=True)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
+        y = y.toarray() if sp.issparse(y) else y
         return X, Numbers(y.astype(np.float64)), weights
 
     def predict(self, X):

@@ -4,9 +4,14 @@ import numpy as np
 import scipy.linalg as sl
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
-from .._validation import check_choice, check_number, check_vector
+from .._validation import (
+    check_choice,
+    check_decisions,
+    check_labels,
+    check_number,
+    check_vector,
+)
 from ._kernel_model import KernelModel, document, indefinite
 
 SAME = 1e-14
@@ -121,9 +126,8 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         check_choice("covariance", self.covariance, ("shared", "separate"))
         self._check_kernel()
         X, y = self._validate(X, y, ensure_min_samples=2)
-        check_classification_targets(y)
+        classes, code = check_labels("y", y)
         kernel, K, weights = self._fit_gram(X, sample_weight)
-        classes, code = np.unique(y, return_inverse=True)
         W = weights[:, None] * (code[:, None] == np.arange(len(classes)))
         if len(classes) < 2 or not W.any(axis=0).all():
             raise ValueError(
@@ -167,8 +171,15 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         N.flat[:: len(N) + 1] += self.reg
         differences = means[:, 1:] - means[:, :1]
         if np.linalg.norm(differences, axis=0).min() <= SAME * scales.max(initial=0.0):
-            raise ValueError("Two classes have the same mean in feature space: nothing separates.")
-        directions = sl.solve(N, differences, assume_a="pos", check_finite=False)
+            raise ValueError(
+                "Two classes of y have the same mean in feature space: nothing in X separates them."
+            )
+        try:
+            directions = sl.solve(N, differences, assume_a="pos", check_finite=False)
+        except sl.LinAlgError:
+            raise ValueError(
+                f"reg={self.reg!r} is too small: the scatter within the classes is singular."
+            ) from None
         coef = (roots[:, None] * (U @ (directions / scales[:, None]))).T
         projected = directions.T @ means
         near, far = projected[:, 0], np.diagonal(projected[:, 1:])
@@ -195,8 +206,9 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
             factor = np.linalg.cholesky(covariance)
             z = sl.solve_triangular(factor, (T - mean).T, lower=True)
             log_root = np.log(np.diagonal(factor)).sum()
-            result[:, c] = np.log(self.priors_[c]) - log_root - 0.5 * np.sum(z**2, axis=0)
-        return result
+            with np.errstate(over="ignore"):
+                result[:, c] = np.log(self.priors_[c]) - log_root - 0.5 * np.sum(z**2, axis=0)
+        return check_decisions(result, self.kernel)
 
     def decision_function(self, X):
         """Logarithm of the posterior odds of two classes, of the posteriors of more.

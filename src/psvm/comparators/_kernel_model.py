@@ -7,6 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._kernel_choice import KernelMixin
 from .._solve import check_weights
+from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, block_slices
 
 ASYMMETRIC = 1e-8
@@ -68,7 +69,7 @@ class KernelModel(KernelMixin, BaseEstimator):
         else:
             kernel = self._make_kernel(X, weights)
             prepared = kernel.prepare(X)
-            K = kernel.evaluate(prepared, prepared)
+            K = kernel_values(kernel.evaluate, prepared, prepared, finite=True)
         K = np.asarray(K, dtype=np.float64)
         if np.abs(K - K.T).max() > ASYMMETRIC * np.abs(K).max():
             raise ValueError(
@@ -92,14 +93,15 @@ class KernelModel(KernelMixin, BaseEstimator):
         X = self._validate(X, reset=False)
         values = np.empty((X.shape[0], len(self.intercept_)))
         for rows in block_slices(len(values), 8 * self.n_support_, size=BLOCK_BYTES // 16):
-            values[rows] = self._kernel_rows(X[rows]) @ self.dual_coef_.T + self.intercept_
-        return values
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                values[rows] = self._kernel_rows(X[rows]) @ self.dual_coef_.T + self.intercept_
+        return check_decisions(values, self.kernel)
 
     def _kernel_rows(self, X):
         if self._kernel is None:
             K = X[:, self.support_]
             return K.toarray() if sp.issparse(K) else K
-        return self._kernel.evaluate(self._kernel.prepare(X), self._prepared)
+        return kernel_values(self._kernel.evaluate, self._kernel.prepare(X), self._prepared)
 
 
 def indefinite(model):

@@ -6,17 +6,23 @@ import numpy as np
 import scipy.linalg as sl
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from .._multiclass import OneVsOneMixin, fit_pairs
-from .._validation import check_choice, check_number
+from .._validation import check_choice, check_labels, check_number, class_factors
 from ..solvers import Status
 from ..sphered._dual import DenseMatrix, Limits, Target, minimise
 from ._kernel_model import KernelModel, document, indefinite
 
 TOLERANCE = 1e-8
 """Largest KKT violation of the squared hinge loss, in the units of the margin."""
+
+
+def _ridge(C, weights):
+    with np.errstate(over="ignore", divide="ignore"):
+        ridge = 1 / (2 * C * weights)
+    if not np.isfinite(ridge).all():
+        raise ValueError(f"C={C!r} is too small: one over it exceeds double precision.")
+    return ridge
 
 
 def _squared(K, y, ridge, model):
@@ -150,22 +156,21 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
         self._check_kernel()
         X, y = self._validate(X, y, ensure_min_samples=2)
-        check_classification_targets(y)
+        classes, code = check_labels("y", y)
         kernel, K, weights = self._fit_gram(X, sample_weight)
-        classes, code = np.unique(y, return_inverse=True)
+        weights = weights * class_factors(self.class_weight, y)
         if len(np.unique(code[weights > 0])) < max(len(classes), 2):
             raise ValueError(
                 "The number of classes has to be greater than one, and each must have a row with "
                 f"positive weight; got {len(np.unique(code[weights > 0]))} class(es) of "
                 f"{len(classes)}."
             )
-        weights = weights * compute_sample_weight(self.class_weight, y)
         solve = _squared if self.loss == "squared" else _squared_hinge
 
         def fit_pair(rows, target):
             used = weights[rows] > 0
             rows, target = rows[used], target[used]
-            ridge = 1 / (2 * self.C * weights[rows])
+            ridge = _ridge(self.C, weights[rows])
             coef = np.zeros(len(weights))
             coef[rows], b = solve(K[np.ix_(rows, rows)], target, ridge, self)
             return coef, b
@@ -247,10 +252,12 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         check_number("C", self.C, above=0)
         self._check_kernel()
         X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
+        if not np.isfinite(np.square(y.astype(np.float64)).sum()):
+            raise ValueError("y has entries too large to be squared in double precision; scale it.")
         kernel, K, weights = self._fit_gram(X, sample_weight)
         rows = np.flatnonzero(weights > 0)
         coef = np.zeros((1, len(weights)))
-        ridge = 1 / (2 * self.C * weights[rows])
+        ridge = _ridge(self.C, weights[rows])
         coef[0, rows], b = _squared(K[np.ix_(rows, rows)], y[rows].astype(np.float64), ridge, self)
         self._keep_functions(X, kernel, coef, np.array([b]))
         return self

@@ -6,13 +6,24 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.metrics import check_scoring, mean_squared_error
-from sklearn.model_selection import check_cv
+from sklearn.metrics import check_scoring as make_scorer
+from sklearn.metrics import mean_squared_error
 from sklearn.utils import indexable
 from sklearn.utils.metaestimators import _safe_split
 
+from .._folds import check_scoring, make_splits
 from .._parallel import run
-from .._validation import check_choice
+from .._validation import (
+    as_array,
+    check_choice,
+    check_flag,
+    check_has,
+    check_jobs,
+    check_list,
+    check_members,
+    check_rows,
+    shown,
+)
 from ._significance import (
     Significance,
     corrected_t_test,
@@ -226,16 +237,21 @@ def compare(
     ['error_mean', 'error_std', 'n_support', 'fit_time', 'p_corrected_t', 'p_mcnemar']
     """
     models = _named(models)
+    check_scoring(scoring)
+    check_jobs(n_jobs)
+    check_flag("verbose", verbose)
     reference = next(iter(models)) if reference is None else reference
     check_choice("reference", reference, tuple(models))
-    tests = [tests] if isinstance(tests, str) else list(dict.fromkeys(tests))
+    tests = [tests] if isinstance(tests, str) else check_list("tests", tests)
     for test in tests:
         check_choice("tests", test, TESTS)
+    tests = list(dict.fromkeys(tests))
     classifiers = _all_classifiers(models)
     _check_tests(tests, classifiers, scoring)
-    X, y, groups = indexable(X, y, groups)
-    y = np.asarray(y)
-    splits = list(check_cv(cv, y, classifier=classifiers).split(X, y, groups))
+    y = check_members("y", y) if classifiers else as_array("y", y)
+    groups = None if groups is None else check_members("groups", groups)
+    X, y, groups = indexable(check_rows(X, y), y, groups)
+    splits = make_splits(cv, X, y, classifier=classifiers, groups=groups)
     _check_splits(tests, splits, len(y))
     tasks = [(model, X, y, *split, scoring) for model in models.values() for split in splits]
     results = run(_fit_and_test, tasks, Comparing(n_jobs, verbose))
@@ -247,18 +263,17 @@ def _named(models):
     """The models with their names."""
     if not isinstance(models, dict):
         counts, named = {}, {}
-        for model in models:
+        for model in check_list("models", models):
             name = type(model).__name__
             counts[name] = counts.get(name, 0) + 1
             named[name if counts[name] == 1 else f"{name}-{counts[name]}"] = model
         models = named
     if not models:
-        raise ValueError("There are no models to compare.")
+        raise ValueError("models is empty: there is nothing to compare.")
     for name, model in models.items():
-        if not (hasattr(model, "fit") and hasattr(model, "predict")):
-            raise TypeError(
-                f"models must be estimators with fit and predict, {name!r} is {model!r}."
-            )
+        if not isinstance(name, str):
+            raise TypeError(f"models must have strings as names, got {shown(name)}.")
+        check_has(f"models[{name!r}]", model, "fit", "predict")
     return models
 
 
@@ -320,7 +335,7 @@ def _fit_and_test(model, X, y, train, test, scoring):
     fitted = time.perf_counter()
     wrong = None
     if scoring is not None:
-        value = check_scoring(model, scoring)(model, X_test, y_test)
+        value = make_scorer(model, scoring)(model, X_test, y_test)
     else:
         prediction = np.asarray(model.predict(X_test))
         if is_classifier(model):

@@ -3,9 +3,23 @@
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.model_selection import permutation_test_score
+from sklearn.utils import indexable
 
-from .._validation import check_positive_integer
+from .._folds import check_scoring, make_splits
+from .._validation import (
+    check_has,
+    check_integer,
+    check_jobs,
+    check_members,
+    check_positive_integer,
+    check_rows,
+    check_seed,
+)
+
+MOST = 10**6
+"""Permutations beyond which a p-value means nothing more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,12 +98,23 @@ def permutation_test(
     >>> permutation_test(PSVC(epsilon=0.3), X, y, n_permutations=19, random_state=0).pvalue
     0.05
     """
-    check_positive_integer("n_permutations", n_permutations)
+    check_positive_integer("n_permutations", n_permutations, most=MOST)
+    check_has("estimator", estimator, "fit")
+    check_scoring(scoring)
+    check_jobs(n_jobs)
+    check_seed("random_state", random_state)
+    if not isinstance(verbose, bool):
+        check_integer("verbose", verbose)
+    y = check_members("y", y)
+    if groups is not None:
+        groups = check_members("groups", groups)
+    X, y, groups = indexable(check_rows(X, y), y, groups)
+    splits = make_splits(cv, X, y, classifier=is_classifier(estimator), groups=groups)
     score, null_scores, pvalue = permutation_test_score(
         estimator,
         X,
         y,
-        cv=cv,
+        cv=splits,
         scoring=scoring,
         groups=groups,
         n_permutations=n_permutations,

@@ -1,14 +1,20 @@
 """A classifier that may say "I do not know"."""
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_choice, check_number
+from .._validation import (
+    check_array,
+    check_choice,
+    check_has,
+    check_members,
+    check_number,
+    shown,
+)
 
 RULES = ("no_information", "threshold")
 METHODS = ("auto", "decision_function", "predict_proba")
@@ -44,13 +50,20 @@ def has_information(estimator, X):
     >>> has_information(model, np.array([[0, 1, 0], [0, 0, 1]]))
     array([ True, False])
     """
+    check_has("estimator", estimator, "predict", what="a fitted estimator")
     check_is_fitted(estimator)
     if hasattr(estimator, "best_estimator_"):
         return has_information(estimator.best_estimator_, X)
     if isinstance(estimator, Pipeline):
         return has_information(estimator[-1], estimator[:-1].transform(X))
     columns = _support_columns(estimator)
-    entries = (X.tocsc() if sp.issparse(X) else np.asarray(X))[:, columns]
+    X = check_array("X", X, accept_sparse="csc", dtype=None)
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but the estimator was fitted to "
+            f"{estimator.n_features_in_}."
+        )
+    entries = X[:, columns]
     return np.asarray((entries != 0).sum(axis=1)).ravel() > 0
 
 
@@ -97,7 +110,8 @@ def confidence(estimator, X, *, response_method="auto"):
     if response_method == "auto":
         has_proba = hasattr(estimator, "predict_proba")
         response_method = "predict_proba" if has_proba else "decision_function"
-    values = getattr(estimator, response_method)(X)
+    check_has("estimator", estimator, response_method, what="a fitted classifier")
+    values = np.asarray(getattr(estimator, response_method)(X))
     if response_method == "predict_proba":
         return values.max(axis=1)
     if values.ndim == 1:
@@ -200,13 +214,14 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self : RejectOption
         """
+        check_has("estimator", self.estimator, "fit", "predict", what="a classifier")
         check_choice("rule", self.rule, RULES)
         check_choice("response_method", self.response_method, METHODS)
         if self.rule == "threshold":
             check_number("threshold", self.threshold, least=0)
         elif self.threshold is not None:
             raise ValueError(
-                f"threshold={self.threshold!r} has no meaning with rule={self.rule!r}. Use "
+                f"threshold={shown(self.threshold)} has no meaning with rule={self.rule!r}. Use "
                 "rule='threshold'."
             )
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -220,7 +235,11 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _choose_label(self, classes):
-        if not (isinstance(self.reject_label, str) and self.reject_label == "auto"):
+        if not np.isscalar(self.reject_label) or isinstance(self.reject_label, bytes):
+            raise ValueError(
+                f"reject_label must be a string or a number, got {shown(self.reject_label)}."
+            )
+        if self.reject_label != "auto":
             label = self.reject_label
         elif classes.dtype.kind in "biuf":
             label = min(-1, int(np.floor(classes.min())) - 1)
@@ -333,10 +352,13 @@ def reject_scores(estimator, X, y):
     >>> bool(scores["test_share_classified"].mean() < 0.9 and scores["test_error"].mean() < 0.01)
     True
     """
-    prediction = np.asarray(estimator.predict(X))
+    check_has("estimator", estimator, "predict", what="a fitted classifier")
+    y, prediction = check_members("y", y), np.asarray(estimator.predict(X))
+    if y.shape != prediction.shape:
+        raise ValueError(f"y has {len(y)} labels, but X has {len(prediction)} objects.")
     classified = np.ones(len(prediction), dtype=bool)
     if hasattr(estimator, "reject_label_"):
         classified = prediction != estimator.reject_label_
-    wrong = prediction[classified] != np.asarray(y)[classified]
+    wrong = prediction[classified] != y[classified]
     error = float(wrong.mean()) if classified.any() else np.nan
     return {"share_classified": float(classified.mean()), "error": error, "neg_error": -error}

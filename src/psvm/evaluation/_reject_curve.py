@@ -3,11 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
 from .._plotting import new_axes
-from .._validation import check_vector
+from .._validation import check_members, check_text, check_vector
 from ._reject import confidence as confidence_of
 
 
@@ -70,7 +69,7 @@ def error_reject_curve(y_true, y_pred, confidence):
     >>> curve.error.round(2)
     array([0.5 , 0.33, 0.  , 0.  ])
     """
-    y_true, y_pred = column_or_1d(y_true), column_or_1d(y_pred)
+    y_true, y_pred = check_members("y_true", y_true), check_members("y_pred", y_pred)
     sure = check_vector("confidence", confidence)
     check_consistent_length(y_true, y_pred, sure)
     order = np.argsort(sure, kind="stable")
@@ -108,6 +107,7 @@ class ErrorRejectDisplay:
     """
 
     def __init__(self, curve, *, name=None):
+        check_text("name", name)
         self.curve = curve
         self.name = name
 
@@ -170,7 +170,7 @@ class ErrorRejectDisplay:
         (self.line_,) = ax.step(self.curve.share_rejected, self.curve.error, **options)
         ax.set(xlabel="share of rejected objects", ylabel="error among the others", xlim=(0, 1))
         ax.set_ylim(bottom=0)
-        if options["label"] is not None:
+        if options["label"]:
             ax.legend()
         self.ax_ = ax
         return self

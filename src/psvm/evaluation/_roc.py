@@ -5,13 +5,24 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import type_of_target
+from sklearn.utils import check_random_state
 
 from .._plotting import new_axes
-from .._validation import check_choice, check_positive_integer, check_vector
+from .._validation import (
+    check_choice,
+    check_list,
+    check_members,
+    check_positive_integer,
+    check_seed,
+    check_text,
+    check_vector,
+    shown,
+    target_type,
+)
 from ._significance import Significance, check_level, ratio
 
+MOST = 10**6
+"""Bootstrap samples that are kept at a time."""
 GRID = np.linspace(0, 1, 201)
 """False positive rates at which curves are averaged."""
 
@@ -87,6 +98,7 @@ class RocBand:
         -------
         matplotlib Axes
         """
+        check_text("name", name)
         ax = new_axes(ax, "A ROC curve")
         label = f"area {self.area:.3f}" if name is None else f"{name} (area {self.area:.3f})"
         (line,) = ax.plot(self.fpr, self.tpr, label=label)
@@ -151,7 +163,8 @@ def roc_band(
     """
     check_choice("method", method, ("bootstrap", "ks"))
     check_level(confidence_level)
-    check_positive_integer("n_bootstrap", n_bootstrap)
+    check_positive_integer("n_bootstrap", n_bootstrap, most=MOST)
+    check_seed("random_state", random_state)
     positive, negative = _by_class(y_true, y_score, pos_label)
     if method == "bootstrap":
         rng = check_random_state(random_state)
@@ -205,6 +218,7 @@ def roc_band_of_folds(y_true, y_score, *, pos_label=None, confidence_level=0.95)
     True
     """
     check_level(confidence_level)
+    y_true, y_score = check_list("y_true", y_true), check_list("y_score", y_score)
     if len(y_true) != len(y_score) or len(y_true) < 2:
         raise ValueError(
             "y_true and y_score must be lists with the labels and the decision values of at least "
@@ -288,8 +302,8 @@ def delong_test(y_true, score_a, score_b, *, pos_label=None, confidence_level=0.
     0.4375
     """
     check_level(confidence_level)
-    area_a, positive_a, negative_a = _placements(*_by_class(y_true, score_a, pos_label))
-    area_b, positive_b, negative_b = _placements(*_by_class(y_true, score_b, pos_label))
+    area_a, positive_a, negative_a = _placements(*_by_class(y_true, score_a, pos_label, "score_a"))
+    area_b, positive_b, negative_b = _placements(*_by_class(y_true, score_b, pos_label, "score_b"))
     variance = _mean_variance(positive_a - positive_b) + _mean_variance(negative_a - negative_b)
     difference, deviation = area_a - area_b, np.sqrt(variance)
     z = ratio(difference, deviation)
@@ -304,20 +318,20 @@ def delong_test(y_true, score_a, score_b, *, pos_label=None, confidence_level=0.
     )
 
 
-def _by_class(y_true, y_score, pos_label):
+def _by_class(y_true, y_score, pos_label, name="y_score"):
     """Scores of the positive and of the negative objects."""
-    y, score = column_or_1d(y_true), check_vector("y_score", y_score)
+    y, score = check_members("y_true", y_true), check_vector(name, y_score)
     if len(y) != len(score):
-        raise ValueError(f"y_true has {len(y)} labels, but y_score has {len(score)} values.")
+        raise ValueError(f"y_true has {len(y)} labels, but {name} has {len(score)} values.")
     classes = np.unique(y)
-    if len(classes) != 2 or type_of_target(y) != "binary":
+    if len(classes) != 2 or target_type("y_true", y) != "binary":
         raise ValueError(
-            f"A ROC curve needs labels of exactly two classes, got {len(classes)} distinct ones."
+            f"y_true must hold the labels of exactly two classes, got {len(classes)} distinct ones."
         )
     if pos_label is None:
         pos_label = classes[1]
-    elif pos_label not in classes:
-        raise ValueError(f"pos_label must be one of {list(classes)}, got {pos_label!r}.")
+    elif not np.isscalar(pos_label) or pos_label not in classes.tolist():
+        raise ValueError(f"pos_label must be one of {classes.tolist()}, got {shown(pos_label)}.")
     return score[y == pos_label], score[y != pos_label]
 
 

@@ -9,10 +9,19 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from .._validation import check_choice, check_flag, check_number, check_vector
+from .._validation import (
+    as_array,
+    check_choice,
+    check_flag,
+    check_number,
+    check_vector,
+    is_number,
+)
 
 FEW = 25
 """Up to so many objects on which the models disagree, McNemar's test is exact."""
+MOST = 2**53
+"""Counts up to here are exact as doubles."""
 EXACT = 50
 """Up to so many differences the distribution of the signed ranks is computed exactly."""
 
@@ -148,8 +157,8 @@ def proportion_test(wrong_a, wrong_b, n_a, n_b=None, *, confidence_level=0.95):
     """
     n_b = n_a if n_b is None else n_b
     check_level(confidence_level)
-    _check_counts(wrong_a, n_a)
-    _check_counts(wrong_b, n_b)
+    _check_counts("wrong_a", wrong_a, "n_a", n_a)
+    _check_counts("wrong_b", wrong_b, "n_b", n_b)
     share_a, share_b = wrong_a / n_a, wrong_b / n_b
     pooled = (wrong_a + wrong_b) / (n_a + n_b)
     deviation = np.sqrt(pooled * (1 - pooled) * (1 / n_a + 1 / n_b))
@@ -202,7 +211,14 @@ def split_proportion_test(wrong_a, wrong_b, n_test, *, level=0.05, method="bh"):
     check_choice("method", method, ("bh", "by"))
     check_level(level, "level")
     a, b = _two("wrong_a", wrong_a, "wrong_b", wrong_b)
-    n = np.broadcast_to(np.asarray(n_test), a.shape)
+    n = np.broadcast_to(n_test, a.shape) if is_number(n_test) else check_vector("n_test", n_test)
+    if n.shape != a.shape:
+        raise ValueError(
+            f"n_test must be one number or one for each of the {len(a)} splits, got {len(n)}."
+        )
+    for wrong_a, wrong_b, size in zip(a, b, n, strict=True):
+        _check_counts("wrong_a", wrong_a, "n_test", size)
+        _check_counts("wrong_b", wrong_b, "n_test", size)
     tests = [proportion_test(*split) for split in zip(a, b, n, strict=True)]
     pvalue = np.array([t.pvalue for t in tests])
     return SplitSignificance(
@@ -532,10 +548,10 @@ def _rank_quantile(n, tail):
 
 def _five_by_two(a, b):
     """Differences of five repetitions of two folds, and the variance within each repetition."""
-    a, b = np.asarray(a), np.asarray(b)
+    a, b = as_array("a", a), as_array("b", b)
     if a.shape not in ((5, 2), (10,)) or b.shape != a.shape:
         raise ValueError(
-            "5x2cv tests need the values of five repetitions of two folds, of shape (5, 2) or "
+            "a and b must hold the values of five repetitions of two folds, in the shape (5, 2) or "
             f"(10,), got {a.shape} and {b.shape}."
         )
     d = _differences(a.ravel(), b.ravel()).reshape(5, 2)
@@ -563,16 +579,16 @@ def _wilson(wrong, n, level):
     return stats.binomtest(int(wrong), int(n)).proportion_ci(level, method="wilson")
 
 
-def _check_counts(wrong, n):
-    check_number("The number of test objects", n, above=0)
-    if not (0 <= wrong <= n and wrong == int(wrong) and n == int(n)):
+def _check_counts(name, wrong, of, n):
+    """Check that errors and test objects are whole numbers, not more errors than objects."""
+    check_number(of, n, above=0, most=MOST)
+    check_number(name, wrong, least=0, most=MOST)
+    if wrong > n or wrong != int(wrong) or n != int(n):
         raise ValueError(
-            f"Errors must be whole numbers between 0 and the number of test objects, got {wrong!r} "
+            f"{name} and {of} must be whole numbers of errors and of test objects, got {wrong!r} "
             f"of {n!r}."
         )
 
 
 def check_level(value, name="confidence_level"):
-    check_number(name, value, above=0)
-    if value >= 1:
-        raise ValueError(f"{name} must lie between 0 and 1, got {value!r}.")
+    check_number(name, value, above=0, below=1)

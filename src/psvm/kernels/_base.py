@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from numbers import Real
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array
 
-from .._validation import check_number
+from .._validation import as_array, check_array, check_number, kernel_values, shown
 
 DIAGONAL_BLOCK = 64
 """Objects whose kernel values are computed together for the sake of their diagonal."""
@@ -27,6 +27,7 @@ class Kernel(BaseEstimator, ABC):
     Examples
     --------
     >>> import numpy as np
+import scipy.sparse as sp
     >>> from psvm.kernels import Kernel
     >>> class Overlap(Kernel):
     ...     '''Sum of the smaller one of each pair of entries.'''
@@ -69,11 +70,7 @@ class Kernel(BaseEstimator, ABC):
     def check_objects(self, X, name="X"):
         """Objects as an array, or a ValueError that says what is wrong with `name`."""
         return check_array(
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_min_samples=0,
-            input_name=name,
+            name, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0
         )
 
     def __call__(self, X, Z=None):
@@ -94,13 +91,13 @@ class Kernel(BaseEstimator, ABC):
         X = self.check_objects(X)
         if Z is None:
             prepared = self.prepare(X)
-            return self.evaluate(prepared, prepared)
+            return kernel_values(self.evaluate, prepared, prepared, finite=True)
         Z = self.check_objects(Z, "Z")
         if self.takes_vectors and X.shape[1] != Z.shape[1]:
             raise ValueError(
                 f"X has {X.shape[1]} features, but Z has {Z.shape[1]}; they must agree."
             )
-        return self.evaluate(self.prepare(X), self.prepare(Z))
+        return kernel_values(self.evaluate, self.prepare(X), self.prepare(Z), finite=True)
 
     def __eq__(self, other):
         same = type(other) is type(self)
@@ -152,7 +149,10 @@ class Constant(Kernel):
         check_number("value", self.value)
 
     def check_objects(self, X, name="X"):
-        return X if hasattr(X, "shape") else np.asarray(X)
+        X = X if sp.issparse(X) else as_array(name, X)
+        if X.ndim == 0:
+            raise ValueError(f"{name} must hold several objects, got one: {shown(X)}.")
+        return X
 
     def evaluate(self, X, Z):
         single = getattr(X, "dtype", None) == getattr(Z, "dtype", None) == np.float32
@@ -194,12 +194,13 @@ class _Pair(Kernel):
     def check_parameters(self):
         for kernel in (self.k1, self.k2):
             if not isinstance(kernel, Kernel):
-                raise ValueError(f"k1 and k2 must be kernel objects, got {kernel!r}.")
+                raise ValueError(f"k1 and k2 must be kernel objects, got {shown(kernel)}.")
             kernel.check_parameters()
         kinds = {self.k1.takes_vectors, self.k2.takes_vectors} - {None}
         if len(kinds) == 2:
             raise ValueError(
-                f"{self.k1!r} and {self.k2!r} cannot be combined: only one of them takes vectors."
+                f"k1={self.k1!r} and k2={self.k2!r} cannot be combined: only one of them takes "
+                "vectors."
             )
 
     def check_objects(self, X, name="X"):
@@ -289,7 +290,7 @@ class Normalized(Kernel):
 
     def check_parameters(self):
         if not isinstance(self.kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel object, got {self.kernel!r}.")
+            raise ValueError(f"kernel must be a kernel object, got {shown(self.kernel)}.")
         self.kernel.check_parameters()
 
     def check_objects(self, X, name="X"):

@@ -2,11 +2,14 @@
 
 import gzip
 import os
+import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
-from .._validation import check_choice, check_flag
+from .._validation import check_choice, check_flag, check_path, shown
 from ._base import Kernel
 
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
@@ -31,6 +34,8 @@ class Sequence(str):
     """
 
     def __new__(cls, letters, name="", description=""):
+        if not isinstance(letters, str):
+            raise TypeError(f"letters must be a string, got {shown(letters)}.")
         self = super().__new__(cls, letters)
         self.name, self.description = name, description
         return self
@@ -62,10 +67,16 @@ def read_fasta(path, *, upper=False):
     >>> records, records[0].name, records[0].description
     (['ACGT', 'GGC'], 'a', 'a first')
     """
+    check_path("path", path)
+    check_flag("upper", upper)
     text = Path(path).read_bytes()
-    if text.startswith(b"\x1f\x8b"):
-        text = gzip.decompress(text)
-    return parse_fasta(text.decode(), path, upper=upper)
+    try:
+        if text.startswith(b"\x1f\x8b"):
+            text = gzip.decompress(text)
+        text = text.decode()
+    except (UnicodeDecodeError, EOFError, OSError, zlib.error) as error:
+        raise ValueError(f"{os.fspath(path)!r} is not a FASTA file: {error}.") from error
+    return parse_fasta(text, path, upper=upper)
 
 
 def parse_fasta(text, path, *, upper=False):
@@ -94,6 +105,10 @@ def check_sequences(X, name="X"):
     elif hasattr(X, "iloc") and getattr(X, "ndim", 0) == 1:
         labels = (str(label) for label in X.index)
         X = [_named(x, label) for x, label in zip(X, labels, strict=True)]
+    elif sp.issparse(X) or not isinstance(X, Iterable):
+        raise TypeError(
+            f"{name} must be a list, array or Series of strings, got {shown(X)}."
+        )
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(
             f"{name} must be one-dimensional, a list, array or Series of strings; got an array of "
@@ -102,7 +117,7 @@ def check_sequences(X, name="X"):
     X = list(X)
     for i, x in enumerate(X):
         if not isinstance(x, str):
-            raise TypeError(f"{name} must contain strings, but {called(X, i)} is {x!r}.")
+            raise TypeError(f"{name} must contain strings, but {called(X, i)} is {shown(x)}.")
         if not x:
             raise ValueError(f"{called(X, i)} of {name} is empty.")
     array = np.empty(len(X), dtype=object)
@@ -156,11 +171,12 @@ class SequenceKernel(Kernel):
         check_choice("unknown", self.unknown, ("error", "skip"))
         if self.alphabet is None:
             return
-        if not isinstance(self.alphabet, str) or len(set(self.letters)) < max(len(self.letters), 1):
+        text = isinstance(self.alphabet, str)
+        if not text or len(set(self.letters)) < max(len(self.letters), 1):
             names = ", ".join(repr(name) for name in ALPHABETS)
             raise ValueError(
                 f"alphabet must be a string of distinct letters, one of {names}, or None for the "
-                f"letters that occur; got {self.alphabet!r}."
+                f"letters that occur; got {shown(self.alphabet)}."
             )
 
     def check_objects(self, X, name="X"):

@@ -6,11 +6,13 @@ from functools import cache
 import numpy as np
 
 from .._core._sequences import local_alignment
-from .._validation import check_choice, check_flag, check_number
+from .._validation import check_choice, check_flag, check_number, shown
 from ._sequence import code_points
 from ._sequence_features import rank
 from ._sequence_pairs import PairKernel, Prepared
 
+LARGEST_SCORE = 2**20
+"""Scores and gap costs that parasail can add up."""
 LARGEST_EXPONENT = 100
 """Largest ``beta * score`` of a pair of letters: products of a few such factors are numbers."""
 
@@ -31,11 +33,17 @@ class AlignmentKernel(PairKernel):
         check_flag("normalize", self.normalize)
         check_number("gap_open", self.gap_open, least=0)
         check_number("gap_extend", self.gap_extend, least=0)
-        if isinstance(self.matrix, tuple):
+        if isinstance(self.matrix, tuple) and len(self.matrix) == 2:
             for name, value in zip(("match", "mismatch"), self.matrix, strict=True):
                 check_number(f"the {name} score of matrix", value)
-        elif not isinstance(self._substitutions.alphabet, str):
-            raise ValueError("matrix must have a string as its alphabet.")
+            return
+        table = load_matrix(self.matrix) if isinstance(self.matrix, str) else self.matrix
+        alphabet = getattr(table, "alphabet", None)
+        if not isinstance(alphabet, str) or np.shape(table) != (len(alphabet), len(alphabet)):
+            raise ValueError(
+                "matrix must be a name that Biopython knows, a tuple (match, mismatch) or a square "
+                f"Array of Biopython with a string as its alphabet, got {shown(self.matrix)}."
+            )
 
     def _scores(self, letters):
         """The square of scores of some letters, given as code points."""
@@ -190,14 +198,18 @@ class _Score(AlignmentKernel):
         super().check_parameters()
         check_choice("engine", self.engine, ("auto", "biopython", "parasail"))
         if self.engine == "parasail" and not self._integral:
-            raise ValueError("engine='parasail' needs integers as scores and gap costs.")
+            raise ValueError(
+                "engine='parasail' needs integers up to "
+                f"{LARGEST_SCORE} as scores and gap costs."
+            )
 
     @property
     def _integral(self):
         scores = self.matrix if isinstance(self.matrix, tuple) else self._substitutions
-        gaps = [self.gap_open, self.gap_extend]
+        gaps = [float(self.gap_open), float(self.gap_extend)]
         numbers = np.append(np.ravel(np.asarray(scores, dtype=float)), gaps)
-        return bool(np.all(numbers == np.round(numbers)))
+        whole = numbers == np.round(numbers)
+        return bool(np.all(whole & (np.abs(numbers) <= LARGEST_SCORE)))
 
     def _pairs(self, X, Z):
         score = self._make_scorer(np.concatenate([X, Z]))
@@ -316,7 +328,7 @@ def load_matrix(name):
     if name not in names:  # Biopython would open any file of that name
         raise ValueError(
             f"matrix must be one of {', '.join(names)}, an Array of Biopython or a tuple "
-            f"(match, mismatch); got {name!r}."
+            f"(match, mismatch); got {shown(name)}."
         )
     return load(name)
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._sparse import products
+from .._validation import check_has
 from ._sequence import SequenceKernel
 
 DENSE = 0.2
@@ -183,6 +184,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         return self.names_.astype(object)
 
     def _make_table(self, X):
+        check_has("kernel", self.kernel, "feature_table", what="a sequence kernel")
         self.kernel.check_parameters()
         return self.kernel.feature_table(self.kernel.check_objects(X))
 

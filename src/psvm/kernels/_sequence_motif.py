@@ -5,7 +5,7 @@ import re
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_choice, check_flag
+from .._validation import check_choice, check_flag, shown
 from ._sequence_features import FeatureKernel
 
 
@@ -44,20 +44,29 @@ class Motif(FeatureKernel):
         super().check_parameters()
         check_choice("syntax", self.syntax, ("regex", "prosite"))
         check_flag("counts", self.counts)
-        if isinstance(self.patterns, str) or len(self.patterns) == 0:
-            raise ValueError(f"patterns must be a list of patterns, got {self.patterns!r}.")
+        if (
+            not isinstance(self.patterns, list | tuple | np.ndarray)
+            or len(np.shape(self.patterns)) != 1
+            or not len(self.patterns)
+            or not all(isinstance(pattern, str) for pattern in self.patterns)
+        ):
+            raise ValueError(f"patterns must be a list of strings, got {shown(self.patterns)}.")
         if len(set(self.patterns)) < len(self.patterns):
             raise ValueError("patterns must be different from each other.")
         for pattern in self.patterns:
             if self._compile(pattern).fullmatch(""):
-                raise ValueError(f"The pattern {pattern!r} matches the empty string everywhere.")
+                raise ValueError(
+                    f"{pattern!r} of patterns matches the empty string everywhere."
+                )
 
     def _compile(self, pattern):
         expression = from_prosite(pattern) if self.syntax == "prosite" else pattern
         try:
             return re.compile(expression)
-        except (re.error, TypeError) as error:
-            raise ValueError(f"{pattern!r} is not a regular expression: {error}.") from None
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError(
+                f"{pattern!r} of patterns is not a regular expression: {error}."
+            ) from None
 
     def feature_table(self, X):
         names = np.array(sorted(self.patterns), dtype=str)
@@ -108,11 +117,15 @@ def from_prosite(pattern):
     >>> from_prosite("<A-x-[ST](2)-x(0,1)-{V}.")
     '\\AA.[ST]{2}.{0,1}[^V]'
     """
+    if not isinstance(pattern, str):
+        raise TypeError(f"pattern must be a string, got {shown(pattern)}.")
     parts = []
     for element in pattern.strip().rstrip(".").split("-"):
         match = ELEMENT.fullmatch(element)
         if match is None:
-            raise ValueError(f"{element!r} in {pattern!r} is not an element of a PROSITE pattern.")
+            raise ValueError(
+                f"{element!r} in pattern {pattern!r} is not an element of a PROSITE pattern."
+            )
         what = match["what"]
         if what == "x":
             what = "."

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core._sequences import subsequences, weighted_degree
-from .._validation import check_number, check_positive_integer
+from .._validation import check_integer, check_number, check_positive_integer
 from ._sequence import SequenceKernel, called
 from ._sequence_features import FeatureMap, FeatureTable, counts, kmers, rank, spell
 
@@ -103,19 +103,17 @@ class WeightedDegree(PairKernel):
     def check_parameters(self):
         super().check_parameters()
         check_positive_integer("degree", self.degree)
-        check_number("shift", self.shift, least=0)
-        if int(self.shift) != self.shift:
-            raise ValueError(f"shift must be an integer, got {self.shift!r}.")
+        check_integer("shift", self.shift)
 
     def check_objects(self, X, name="X"):
         X = super().check_objects(X, name)
         check_equal_lengths(X, len(X[0]) if len(X) else 0, name)
         return X
 
-    def _weights(self, length):
-        """``b_d`` for ``d = 1, ..., degree``, as far as words of that length fit."""
+    def _weights(self, longest):
+        """``b_d`` for ``d = 1, ..., degree``, as far as words of up to `longest` letters go."""
         D = float(self.degree)
-        return 2.0 * (D - np.arange(min(self.degree, length))) / (D * (D + 1))
+        return 2.0 * (D - np.arange(min(self.degree, longest))) / (D * (D + 1))
 
     def _pairs(self, X, Z):
         K = np.empty((len(X), len(Z)))
@@ -217,9 +215,7 @@ class Subsequence(PairKernel):
     def check_parameters(self):
         super().check_parameters()
         check_positive_integer("n", self.n)
-        check_number("decay", self.decay, above=0)
-        if self.decay > 1:
-            raise ValueError(f"decay must be at most 1, got {self.decay!r}.")
+        check_number("decay", self.decay, above=0, most=1)
 
     def _pairs(self, X, Z):
         K = np.empty((len(X), len(Z)))

@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_flag, check_number, check_positive_integer
+from .._validation import check_flag, check_integer, check_positive_integer
 from ._sequence_features import LARGEST_CODE, FeatureKernel, counts, kmers, rank, spell
 
 MOST_NEIGHBOURS = 2**18
@@ -106,12 +106,10 @@ class Mismatch(FeatureKernel):
     def check_parameters(self):
         super().check_parameters()
         check_positive_integer("k", self.k)
-        check_number("m", self.m, least=0)
-        if int(self.m) != self.m or self.m >= self.k:
-            raise ValueError(f"m must be an integer from 0 to k - 1, got {self.m!r}.")
+        check_integer("m", self.m, most=self.k - 1)
         if self.alphabet is None:
             raise ValueError("alphabet must be given: all its letters count as mismatches.")
-        if len(self.letters) ** self.k > LARGEST_CODE:
+        if self.k * np.log2(len(self.letters)) > np.log2(LARGEST_CODE):
             raise ValueError(
                 f"k={self.k} is too long for an alphabet of {len(self.letters)} letters: there "
                 "must be at most 2^62 words."

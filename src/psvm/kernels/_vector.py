@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from .._validation import check_number
+from .._validation import check_choice, check_number
 from ._base import Kernel
 
 TILE_COLUMNS, TILE_SIZE = 256, 2**16
@@ -235,14 +235,18 @@ class Sine(Kernel):
 
 def make_kernel(name, *, gamma, degree, coef0, theta, rho, zeta):
     """The kernel object of a name as the estimators spell it; `gamma` is a number here."""
-    return {
+    choices = {
         "linear": lambda: Linear(),
         "poly": lambda: Polynomial(gamma, coef0, degree),
         "rbf": lambda: RBF(gamma),
         "laplacian": lambda: Laplacian(gamma),
         "plummer": lambda: Plummer(rho, zeta),
         "sine": lambda: Sine(theta),
-    }[name]()
+    }
+    check_choice("name", name, tuple(choices))
+    kernel = choices[name]()
+    kernel.check_parameters()
+    return kernel
 
 
 class _SquaredDistances:

@@ -1,8 +1,8 @@
 """The data matrix: one protocol, several storages, one place that chooses among them."""
 
-import numpy as np
 import scipy.sparse as sp
 
+from .._validation import as_array, check_stored
 from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times
 from ._block import ColumnBlock
 from ._dense import DenseMatrix
@@ -40,6 +40,9 @@ def as_matrix(K):
     """
     if isinstance(K, DataMatrix):
         return K
-    if sp.issparse(K):
-        return SparseMatrix(K if K.format in ("csr", "csc") else K.tocsr())
-    return DenseMatrix(np.asarray(K))
+    K = check_stored("K", K) if sp.issparse(K) else as_array("K", K)
+    if K.ndim != 2 or K.dtype.kind not in "biuf":
+        raise ValueError(
+            f"K must be a matrix of real numbers, got {K.dtype} data of shape {K.shape}."
+        )
+    return SparseMatrix(K) if sp.issparse(K) else DenseMatrix(K)

@@ -125,6 +125,13 @@ class DataMatrix(ABC):
     def columns(self, index):
         """``K[:, index]`` as a new dense float64 array; `index` is a slice or an integer array."""
 
+    def columns_matvec(self, index, a):
+        """``K[:, index] @ a``, a few columns at a time."""
+        product = np.zeros(self.shape[0])
+        for block in block_slices(len(index), 8 * self.shape[0]):
+            product += self.columns(index[block]) @ a[block]
+        return product
+
     def submatrix(self, rows, index):
         """``K[rows][:, index]`` as a new dense float64 array."""
         return self.columns(index)[rows]
@@ -197,16 +204,16 @@ class Part(DataMatrix):
         self.shape = len(rows), len(columns)
 
     def matvec(self, a):
-        return self.matrix.matvec(_spread(a, self._columns, self.matrix.shape[1]))[self.rows]
+        return self.matrix.matvec(spread(a, self._columns, self.matrix.shape[1]))[self.rows]
 
     def rmatvec(self, v):
-        return self.matrix.rmatvec(_spread(v, self.rows, self.matrix.shape[0]))[self._columns]
+        return self.matrix.rmatvec(spread(v, self.rows, self.matrix.shape[0]))[self._columns]
 
     def columns(self, index):
         return self.matrix.columns(self._columns[index])[self.rows]
 
 
-def _spread(values, places, length):
+def spread(values, places, length):
     """Zeros but for the values at their places."""
     out = np.zeros((length, *values.shape[1:]))
     out[places] = values

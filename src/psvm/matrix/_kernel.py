@@ -5,6 +5,7 @@ from functools import reduce
 import numpy as np
 
 from .._threads import map_blocks
+from .._validation import kernel_values
 from ._base import (
     BLOCK_BYTES,
     SHARED_BYTES,
@@ -84,8 +85,8 @@ class KernelMatrix(DataMatrix):
         return out
 
     def submatrix(self, rows, index):
-        K_b = np.asarray(self.kernel(self.X[rows], self.Z[index]), dtype=np.float64)
-        return np.asfortranarray(K_b)
+        K_b = kernel_values(self.kernel, self.X[rows], self.Z[index])
+        return np.asfortranarray(K_b, dtype=np.float64)
 
     def part(self, rows, columns):
         """A copy of kept values; beyond the cache, a kernel matrix with a cache of its own."""
@@ -126,24 +127,9 @@ class KernelMatrix(DataMatrix):
         """Columns of K, in pieces of rows if doubles are to be rounded."""
         Z_b = self.Z[index]
         if self.dtype == np.float64 or getattr(self.X, "dtype", np.float64) == np.float32:
-            return self._values(self.X, Z_b).astype(self.dtype, copy=False)
+            K_b = kernel_values(self.kernel, self.X, Z_b, finite=True)
+            return K_b.astype(self.dtype, copy=False)
         K_b = np.empty((self.shape[0], Z_b.shape[0]), dtype=self.dtype)
         for rows in block_slices(self.shape[0], 8 * Z_b.shape[0], size=BLOCK_BYTES // 8):
-            K_b[rows] = self._values(self.X[rows], Z_b)
-        return K_b
-
-    def _values(self, X, Z):
-        K_b = np.asarray(self.kernel(X, Z))
-        expected = (X.shape[0], Z.shape[0])
-        if K_b.shape != expected:
-            raise ValueError(
-                f"The kernel returned an array of shape {K_b.shape} for {expected[0]} objects and "
-                f"{expected[1]} descriptive objects; kernel(X, Z) must return one of shape "
-                f"{expected}."
-            )
-        if K_b.size and not (np.isfinite(K_b.min()) and np.isfinite(K_b.max())):
-            raise ValueError(
-                "The kernel returned NaN or infinity. Scale the data or change the kernel's "
-                "parameters."
-            )
+            K_b[rows] = kernel_values(self.kernel, self.X[rows], Z_b, finite=True)
         return K_b

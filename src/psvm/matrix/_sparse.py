@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core._sparse import power_sums, row_products
-from ._base import DataMatrix, with_norms
+from ._base import DataMatrix, spread, with_norms
 from ._block import SparseBlock
 
 BLOCK_ENTRIES = 2**17
@@ -55,6 +55,9 @@ class SparseMatrix(DataMatrix):
 
     def columns(self, index):
         return self.K[:, index].astype(np.float64, copy=False).toarray(order="F")
+
+    def columns_matvec(self, index, a):
+        return self.matvec(spread(a, index, self.shape[1]))
 
     def submatrix(self, rows, index):
         K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]

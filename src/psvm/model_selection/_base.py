@@ -7,13 +7,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import PerColumnMixin
+from .._folds import check_scoring
 from .._kernel_choice import KernelMixin, choose_gamma
 from .._plotting import new_axes
 from .._reporting import ReportMixin
 from .._validation import (
     check_choice,
     check_flag,
+    check_jobs,
+    check_list,
     check_number,
+    check_path,
     check_positive_integer,
     check_vector,
 )
@@ -22,6 +26,8 @@ from ._table import RULES, choose, cv_results
 
 WIDTHS = 3.0 ** np.arange(-3, 2)
 """gamma in units of "scale"."""
+MOST_EPSILONS = 10_000
+"""Points of a path: many more than can be told apart."""
 WITH_GAMMA = ("rbf", "laplacian", "poly")
 SHARED = (
     "kernel",
@@ -84,9 +90,14 @@ class BaseCV(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         check_choice("strategy", self.strategy, ("grid", "coarse_to_fine"))
         check_number("path_tol", self.path_tol, above=0)
         check_flag("verbose", self.verbose)
-        for C in self._values("Cs"):
+        check_jobs(self.n_jobs)
+        check_scoring(self.scoring)
+        if self.results_file is not None:
+            check_path("results_file", self.results_file)
+        Cs = check_list("Cs", self.Cs)
+        for C in Cs:
             check_number("Cs", C, above=0, infinite=True)
-        if self.strategy == "coarse_to_fine" and len(self.Cs) > 1 and np.isinf(self.Cs).any():
+        if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:
             raise ValueError(
                 "strategy='coarse_to_fine' needs finite Cs, or a single one, got "
                 f"{self.Cs!r}: there is nothing between a number and infinity."
@@ -96,10 +107,8 @@ class BaseCV(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
     def _check_epsilons(self):
         """The shares of epsilon_max, decreasing."""
         if isinstance(self.epsilons, numbers.Integral):
-            check_positive_integer("epsilons", self.epsilons)
-            check_number("min_ratio", self.min_ratio, above=0)
-            if self.min_ratio >= 1:
-                raise ValueError(f"min_ratio must be less than 1, got {self.min_ratio!r}.")
+            check_positive_integer("epsilons", self.epsilons, most=MOST_EPSILONS)
+            check_number("min_ratio", self.min_ratio, above=0, below=1)
             return np.geomspace(1.0, self.min_ratio, self.epsilons + 1)[1:]
         epsilons = np.unique(check_vector("epsilons", self.epsilons))[::-1]
         if epsilons[0] > 1 or epsilons[-1] < 0:
@@ -108,12 +117,6 @@ class BaseCV(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
                 f"all variables are 0. Got values from {epsilons[-1]:.6g} to {epsilons[0]:.6g}."
             )
         return epsilons
-
-    def _values(self, name):
-        values = getattr(self, name)
-        if isinstance(values, str) or np.ndim(values) != 1 or len(values) == 0:
-            raise ValueError(f"{name} must be a list of values, got {values!r}.")
-        return list(values)
 
     def _make_gammas(self, X, weights):
         """The values of gamma as numbers."""
@@ -124,7 +127,7 @@ class BaseCV(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         if self.gammas is None:
             return (WIDTHS * choose_gamma("scale", X, weights)).tolist()
         gammas = []
-        for gamma in self._values("gammas"):
+        for gamma in check_list("gammas", self.gammas):
             if isinstance(gamma, str):
                 check_choice("gammas", gamma, ("scale", "auto"))
             else:

@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import LeaveOneOut, check_cv
+from sklearn.model_selection import LeaveOneOut
 
+from .._estimator import BasePSVM
+from .._folds import make_splits
 from .._threads import threads
 from .._training import Training
+from .._validation import shown
 from ..matrix import FEW, DenseMatrix, Standardized, block_slices
 from ..matrix._base import with_norms
 from ..problem import Problem
@@ -86,9 +89,11 @@ def cross_val_error(model, X, y, *, cv="loo", sample_weight=None):
     >>> bool(cross_val_error(PSVC(epsilon=0.5, gamma=2.0), X, y).error < 0.1)
     True
     """
+    if not isinstance(model, BasePSVM):
+        raise TypeError(f"model must be a PSVC or PSVR, got {shown(model)}.")
     if isinstance(model.epsilon, str):
         raise ValueError(
-            f"cross_val_error needs a number as epsilon, got {model.epsilon!r}: choosing it from "
+            f"model must have a number as epsilon, got {model.epsilon!r}: choosing it from "
             "all rows would look at those that are held out. Use the epsilon_ of another fit, or "
             "sklearn.model_selection.cross_val_predict, which chooses it in each fold."
         )
@@ -106,8 +111,8 @@ def cross_val_error(model, X, y, *, cv="loo", sample_weight=None):
 
 def _make_folds(cv, target, n):
     splitter = LeaveOneOut() if isinstance(cv, str) and cv == "loo" else cv
-    splitter = check_cv(splitter, target.key, classifier=target.classifies)
-    folds = [Fold(*map(np.asarray, pair)) for pair in splitter.split(np.zeros(n), target.key)]
+    splits = make_splits(splitter, np.zeros(n), target.key, classifier=target.classifies)
+    folds = [Fold(*pair) for pair in splits]
     if (np.bincount(np.concatenate([f.test for f in folds]), minlength=n) != 1).any():
         raise ValueError("Each row must be held out exactly once; use folds that do not overlap.")
     return folds

@@ -2,9 +2,9 @@
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import check_cv
 
 from .._epsilon import assign_folds
+from .._folds import make_splits
 from .._parallel import results
 from .._threads import threads
 from ._journal import Journal, fingerprint
@@ -20,7 +20,7 @@ class Search:
         self.options, self.model, self.X, self.target = options, model, X, target
         self.weights = weights
         self.epsilons = options._check_epsilons()
-        self.Cs = [float(C) for C in options._values("Cs")]
+        self.Cs = [float(C) for C in options.Cs]
         self.gammas = options._make_gammas(X, weights)
         self.digests = model._digests(X)
         own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
@@ -36,8 +36,8 @@ class Search:
             folds = [Fold(*map(np.flatnonzero, pair)) for pair in pairs]
         else:
             y = self.target.y
-            splitter = check_cv(self.options.cv, y, classifier=self.target.classifies)
-            folds = [Fold(*map(np.asarray, pair)) for pair in splitter.split(self.X, y)]
+            splits = make_splits(self.options.cv, self.X, y, classifier=self.target.classifies)
+            folds = [Fold(*pair) for pair in splits]
         if len(folds) < 2:
             raise ValueError(
                 f"At least two folds are needed, got {len(folds)}. Use another cv; the default "

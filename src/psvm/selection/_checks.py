@@ -4,9 +4,8 @@ import numbers
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
-from .._validation import check_positive_integer
+from .._validation import check_positive_integer, validate_data
 
 SHOWN = 5
 """So many rows and columns with missing values are named."""

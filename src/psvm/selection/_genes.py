@@ -8,12 +8,20 @@ from sklearn.model_selection import LeaveOneOut, ParameterGrid, check_cv
 from sklearn.svm import NuSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._parallel import run
-from .._validation import check_positive_integer
+from .._validation import (
+    check_flag,
+    check_has,
+    check_integer,
+    check_jobs,
+    check_labels,
+    check_positive_integer,
+    check_seed,
+    validate_data,
+)
 from ._checks import check_epsilons, check_folds, check_n_features, is_integer, validate
 from ._protocol import (
     Scaled,
@@ -310,7 +318,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator)
         """Validated X and y. A DataFrame stays one if there is a preprocessing to see its names."""
         finite = True if self.preprocessing is None else "allow-nan"
         array, y = validate(self, X, y, remedy=REMEDY, ensure_all_finite=finite)
-        check_classification_targets(y)
+        check_labels("y", y)
         check_positive_integer("n_epsilons", self.n_epsilons)
         if not is_integer(self.smoothing) or self.smoothing < 0:
             raise ValueError(f"smoothing must be an integer >= 0, got {self.smoothing!r}.")

@@ -6,9 +6,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import NuSVC
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import _safe_indexing
 
 from .._path import epsilon_path, epsilon_paths
+from .._validation import check_array
 from ..matrix import Standardized, as_matrix
 from .preprocessing import RangeClipper
 
@@ -40,7 +41,12 @@ def prepare(preprocessing, X, y, names, remedy):
 def checked(Z, remedy):
     """The output of a preprocessing, without missing values."""
     try:
-        return check_array(Z, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+        return check_array(
+            "The preprocessed X",
+            Z,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+        )
     except ValueError as error:
         raise ValueError(f"The preprocessing returns unusable values. {error} {remedy}") from error
 

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_positive_integer
+from .._validation import check_array, check_positive_integer
 from ..matrix import Standardized, as_matrix
 
 
@@ -82,7 +81,7 @@ def stand_ins(X, selected, *, n=5, feature_names=None):
     if feature_names is None and hasattr(X, "columns"):
         feature_names = X.columns
     names = None if feature_names is None else np.asarray(feature_names)
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+    X = check_array("X", X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
     selected = np.asarray(selected, dtype=np.intp)
     if len(selected) and not (0 <= selected.min() and selected.max() < X.shape[1]):
         raise ValueError(f"selected must hold indices from 0 to {X.shape[1] - 1}.")

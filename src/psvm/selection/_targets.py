@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
-from .._validation import check_choice
+from .._validation import check_choice, target_type
 
 TASKS = ("auto", "classification", "regression")
 
@@ -34,7 +33,7 @@ class Targets:
         check_choice("task", task, TASKS)
         y = np.asarray(y)
         y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        kind = "continuous" if task == "regression" else type_of_target(y, input_name="y")
+        kind = "continuous" if task == "regression" else target_type("y", y)
         if kind in ("binary", "multiclass"):
             return cls.of_classes(y)
         if kind == "multilabel-indicator":

@@ -5,9 +5,9 @@ from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_number, check_positive_integer
+from .._validation import check_number, check_positive_integer, validate_data
 
 __all__ = ["PresentCall", "QuantileNormalizer", "RangeClipper", "log_transformer"]
 

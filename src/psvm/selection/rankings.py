@@ -12,10 +12,9 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
-from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import type_of_target
 
-from .._validation import check_number, check_positive_integer
+from .._validation import check_number, check_positive_integer, check_X_y
 from ..matrix import Standardized, as_matrix
 
 __all__ = ["fisher", "pearson", "r2w2", "relief", "rfe", "signal_to_noise", "t_test"]

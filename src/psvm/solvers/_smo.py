@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core import _smo as _compiled
+from .._validation import check_flag
 from ..problem import kkt_violation, objective
 from ._solution import Solution, Status
 from ._solver import Solver
@@ -68,8 +69,7 @@ class SMO(Solver):
 
     def __post_init__(self):
         for name in ("pair", "block", "anneal"):
-            if not isinstance(getattr(self, name), (bool, np.bool_)):
-                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+            check_flag(name, getattr(self, name))
         super().__post_init__()
 
     def workspace(self, K):

@@ -6,14 +6,21 @@ from functools import partial
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .._kernel_choice import KernelMixin
 from .._multiclass import OneVsOneMixin, fit_pairs
 from .._solve import check_weights
-from .._validation import check_choice, check_flag, check_number, check_positive_integer
+from .._validation import (
+    check_choice,
+    check_decisions,
+    check_flag,
+    check_labels,
+    check_number,
+    check_positive_integer,
+    class_factors,
+    kernel_values,
+)
 from ..matrix import BLOCK_BYTES, block_slices
 from ..solvers import Status
 from ._dual import Limits
@@ -79,9 +86,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         return Options(self.C, bool(self.center), self.solver, limits, self.cache_size)
 
     def _check_lam(self, name, lam):
-        check_number(name, lam, least=0)
-        if lam > 1:
-            raise ValueError(f"{name} must lie between 0 and 1, got {lam!r}.")
+        check_number(name, lam, least=0, most=1)
         if lam == 0 and self.solver == "incremental":
             raise ValueError(
                 f"{name} = 0 needs a pseudo-inverse, which the incremental solver cannot grow. Use "
@@ -91,10 +96,9 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     def _validate_classes(self, X, y, sample_weight):
         """X, the classes, the class of each row as a number, and the weight of each row."""
         X, y = self._validate(X, y, ensure_min_samples=2)
-        check_classification_targets(y)
+        classes, code = check_labels("y", y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
-        classes, code = np.unique(y, return_inverse=True)
         weights = self._weigh_classes(weights, y, code)
         counted = np.unique(code[weights > 0])
         if len(counted) < 2:
@@ -109,15 +113,11 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
 
     def _weigh_classes(self, weights, y, code):
         """Weights times those of the classes; balanced are the sums of weights of the classes."""
-        factors = compute_sample_weight(self.class_weight, y)
+        factors = class_factors(self.class_weight, y)
         if isinstance(self.class_weight, str):
             sums = np.bincount(code, weights)
             mean = weights.sum() / np.count_nonzero(sums)
             factors = np.divide(mean, sums, out=np.zeros_like(sums), where=sums > 0)[code]
-        if not (np.isfinite(factors).all() and factors.min() >= 0):
-            raise ValueError(
-                f"class_weight must not be negative or infinite, got {self.class_weight!r}."
-            )
         return weights * factors
 
     def _make_training(self, X, weights, options):
@@ -181,8 +181,9 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         X = self._validate(X, reset=False)
         decisions = np.empty((X.shape[0], len(self.intercept_)))
         for rows in block_slices(len(decisions), 8 * len(self.basis_), size=BLOCK_BYTES // 16):
-            decisions[rows] = self._rows(X[rows]) @ self.dual_coef_.T + self.intercept_
-        return decisions
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                decisions[rows] = self._rows(X[rows]) @ self.dual_coef_.T + self.intercept_
+        return check_decisions(decisions, self.kernel)
 
 
 def _row_maker(training, objects):
@@ -204,7 +205,7 @@ def _take(X, objects):
 
 
 def _evaluate(X, kernel, Z):
-    return kernel.evaluate(kernel.prepare(X), Z)
+    return kernel_values(kernel.evaluate, kernel.prepare(X), Z)
 
 
 def _warn_if_not_optimal(solutions):

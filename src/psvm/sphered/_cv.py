@@ -1,8 +1,8 @@
 """`SpheredSVCCV`: lam chosen by cross-validation."""
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
+from .._folds import make_splits
 from .._multiclass import class_scores, fit_pairs
 from .._validation import check_vector
 from ._base import BaseSphered
@@ -112,7 +112,7 @@ class SpheredSVCCV(BaseSphered):
         lams = self._check_lams()
         X, classes, code, weights = self._validate_classes(X, y, sample_weight)
         training = self._make_training(X, weights, options)
-        folds = check_cv(self.cv, code, classifier=True).split(X, code)
+        folds = make_splits(self.cv, X, code, classifier=True)
         scores = np.array([_fold_scores(training, code, len(classes), lams, *f) for f in folds]).T
         means = scores.mean(axis=1)
         # Sums of the same rates in another order differ by rounding.
