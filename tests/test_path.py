@@ -316,8 +316,7 @@ def test_kernel_matrix_is_dense(rng):
     y = np.sin(X[:, 0])
     lazy = psvm.epsilon_path(KernelMatrix(kernel, X, X), y)
     path = psvm.epsilon_path(kernel(X, X), y)
-    np.testing.assert_allclose(lazy.epsilons, path.epsilons, rtol=1e-7)
-    np.testing.assert_array_equal(lazy.order, path.order)
+    assert_same_path(lazy, path, kernel(X, X), y)
     check_path(lazy, kernel(X, X), y, rng=rng)
 
 
@@ -326,8 +325,7 @@ def test_weights_are_repetitions_and_zero_leaves_out(rng):
     weights = rng.integers(0, 3, size=20)
     weighted = psvm.epsilon_path(K, y, sample_weight=weights)
     repeated = psvm.epsilon_path(np.repeat(K, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(weighted.epsilons, repeated.epsilons, rtol=1e-8)
-    np.testing.assert_allclose(weighted.alphas.toarray(), repeated.alphas.toarray(), atol=1e-8)
+    assert_same_path(weighted, repeated, K, y, weights)
     check_path(weighted, K, y, weights=weights, rng=rng)
 
 
@@ -522,14 +520,26 @@ def test_paths_with_options_of_one(rng, options):
     K, y, W = rng.normal(size=(30, 300)), 3 * rng.normal(size=30), 1 - np.eye(30)[:, :3]
     for path, w in zip(psvm.epsilon_paths(K, y, sample_weight=W, **options), W.T, strict=True):
         alone = psvm.epsilon_path(K, y, sample_weight=w, **options)
-        assert_same_path(path, alone)
+        assert_same_path(path, alone, K, y, w)
 
 
-def assert_same_path(path, other):
-    """The same solutions, as far as rounding allows."""
+def assert_same_path(path, other, K, y, weights=None):
+    """The same solutions, as far as the certificate tells.
+
+    For two points a and b whose violations are at most t, ``||K̃ (a - b)||^2`` is the product of
+    the differences of gradient and variables, at most ``2 t ||a - b||_1``.
+    """
     assert (path.status, path.method) == (other.status, other.method)
-    np.testing.assert_allclose(path.epsilons, other.epsilons, rtol=1e-12)
-    np.testing.assert_allclose(path.alphas.toarray(), other.alphas.toarray(), atol=1e-9)
+    assert path.epsilon_max == pytest.approx(other.epsilon_max, rel=1e-12)
+    K_s, _ = reference.standardise(K, y, weights)
+    # The ends of two paths may differ by rounding.
+    end = (1 + 1e-12) * max(path.epsilons[-1], other.epsilons[-1])
+    epsilons = path.epsilons if path.method == "grid" else np.geomspace(path.epsilon_max, end, 30)
+    for i, epsilon in enumerate(epsilons):
+        a = path.alpha_at(epsilon)
+        b = other.alpha_at(other.epsilons[i] if path.method == "grid" else epsilon)
+        bound = 2 * KKT * path.epsilon_max * (np.abs(a).sum() + np.abs(b).sum())
+        assert np.square(K_s @ (a - b)).sum() <= bound + 1e-24 * np.abs(a).sum() ** 2
 
 
 def test_paths_do_not_depend_on_their_number(rng, monkeypatch):
@@ -537,8 +547,10 @@ def test_paths_do_not_depend_on_their_number(rng, monkeypatch):
     K, y, W = rng.normal(size=(12, 300)), rng.normal(size=12), 1 - np.eye(12)
     together = psvm.epsilon_paths(K, y, sample_weight=W)
     monkeypatch.setattr(_path, "TOGETHER", 8 * 300 * 5)
-    for path, other in zip(psvm.epsilon_paths(K, y, sample_weight=W), together, strict=True):
-        assert_same_path(path, other)
+    apart = psvm.epsilon_paths(K, y, sample_weight=W)
+    for path, other, weights in zip(apart, together, W.T, strict=True):
+        check_path(path, K, y, weights=weights)
+        assert_same_path(path, other, K, y, weights)
 
 
 @pytest.mark.parametrize(
