@@ -59,6 +59,7 @@ FROM_OTHERS = re.compile(
             "kneighbors",
             "Number of distinct clusters",
             "The groups parameter is ignored",
+            "No features were selected",
         ]
     )
 )
