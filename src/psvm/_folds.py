@@ -1,6 +1,7 @@
 """Folds and scores of a cross-validation, whatever describes them."""
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 
@@ -9,6 +10,8 @@ from ._validation import check_choice, shown
 
 def make_splits(cv, X, y, *, classifier, groups=None):
     """The folds that a parameter `cv` means, as a list of pairs of indices: training and test."""
+    if sp.issparse(cv):
+        raise ValueError("cv must be a number, a splitter or a list of folds, not a sparse matrix.")
     try:
         folds = list(check_cv(cv, y, classifier=classifier).split(X, y, groups))
         splits = [(_indices(train, len(y)), _indices(test, len(y))) for train, test in folds]

@@ -14,11 +14,15 @@ def run(function, tasks, options, **backend):
 def results(function, tasks, options, **backend):
     """The same one after the other, as they come; `backend` is for joblib."""
     calls = (delayed(function)(*task) for task in tasks)
-    n_jobs = options.n_jobs
-    if n_jobs is not None:  # workers without a task would be started all the same
-        n_jobs = min(n_jobs, len(tasks))
-    found = Parallel(n_jobs=n_jobs, return_as="generator", **backend)(calls)
+    found = Parallel(n_jobs=at_most(options.n_jobs, len(tasks)), return_as="generator", **backend)(
+        calls
+    )
     return _progress(found, len(tasks), type(options).__name__) if options.verbose else found
+
+
+def at_most(n_jobs, n_tasks):
+    """`n_jobs` without workers that have no task: they would be started all the same."""
+    return n_jobs if n_jobs is None else min(n_jobs, max(n_tasks, 1))
 
 
 def _progress(results, total, name):

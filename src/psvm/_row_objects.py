@@ -31,8 +31,8 @@ def check_row_objects(rule, count, kernel):
         check_positive_integer("row_objects", rule)
     elif rule is not None and not _is_rule(rule) and not isinstance(rule, Iterable):
         raise TypeError(
-            f"row_objects must be objects, a number of them, one of {', '.join(RULES)} or an object "
-            f"with fit, got {shown(rule)}."
+            f"row_objects must be objects, a number of them, one of {', '.join(RULES)} or an "
+            f"object with fit, got {shown(rule)}."
         )
     if _is_rule(rule) and rule != "random" and not getattr(kernel, "takes_vectors", True):
         raise ValueError(

@@ -7,7 +7,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ._plotting import new_axes
-from ._validation import check_array, check_choice
+from ._validation import check_array, check_choice, check_positive_integer
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,7 @@ class MatrixSpectrum:
         -------
         matplotlib Axes
         """
+        check_positive_integer("most", most)
         ax = new_axes(ax, "A scree plot")
         order = np.argsort(-np.abs(self.eigenvalues), kind="stable")[:most]
         place, negative = np.arange(1, len(order) + 1), self._negative[order]

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sized
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array as sklearn_check_array
-from sklearn.utils import check_X_y as sklearn_check_X_y
 from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_X_y as sklearn_check_X_y
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _num_samples
@@ -121,6 +121,12 @@ def check_jobs(value):
     ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not ok or value == 0 or abs(value) > LARGEST:
         raise ValueError(f"n_jobs must be None or an integer other than 0, got {shown(value)}.")
+
+
+def check_track(track):
+    """Check the parameter `track`: None or a callable."""
+    if track is not None and not callable(track):
+        raise ValueError(f"track must be None or a callable, got {shown(track)}.")
 
 
 def check_list(name, value):
@@ -249,24 +255,25 @@ def _check_coordinates(name, value):
 def check_array(name, value, **options):
     """scikit-learn's `check_array` of what `check_stored` accepts; its errors name the argument."""
     value = check_stored(name, value)
-    return _named(name, sklearn_check_array, value, input_name=name, **options)
+    return named(name, sklearn_check_array, value, input_name=name, **options)
 
 
 def check_X_y(X, y, **options):
     """scikit-learn's `check_X_y` likewise."""
     X, y = check_stored("X", X), check_stored("y", y)
-    return _named("X or y", sklearn_check_X_y, X, y, **options)
+    return named("X or y", sklearn_check_X_y, X, y, **options)
 
 
 def validate_data(estimator, X, y="no_validation", **options):
     """scikit-learn's `validate_data` likewise."""
     X = check_stored("X", X)
     if isinstance(y, str) and y == "no_validation":
-        return _named("X", sklearn_validate_data, estimator, X, **options)
-    return _named("X or y", sklearn_validate_data, estimator, X, check_stored("y", y), **options)
+        return named("X", sklearn_validate_data, estimator, X, **options)
+    return named("X or y", sklearn_validate_data, estimator, X, check_stored("y", y), **options)
 
 
-def _named(name, check, *arguments, **options):
+def named(name, check, *arguments, **options):
+    """What a check of scikit-learn returns; its errors tell which argument they are about."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers
             return check(*arguments, **options)

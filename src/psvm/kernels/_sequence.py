@@ -106,9 +106,7 @@ def check_sequences(X, name="X"):
         labels = (str(label) for label in X.index)
         X = [_named(x, label) for x, label in zip(X, labels, strict=True)]
     elif sp.issparse(X) or not isinstance(X, Iterable):
-        raise TypeError(
-            f"{name} must be a list, array or Series of strings, got {shown(X)}."
-        )
+        raise TypeError(f"{name} must be a list, array or Series of strings, got {shown(X)}.")
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(
             f"{name} must be one-dimensional, a list, array or Series of strings; got an array of "

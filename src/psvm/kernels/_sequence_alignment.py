@@ -199,8 +199,7 @@ class _Score(AlignmentKernel):
         check_choice("engine", self.engine, ("auto", "biopython", "parasail"))
         if self.engine == "parasail" and not self._integral:
             raise ValueError(
-                "engine='parasail' needs integers up to "
-                f"{LARGEST_SCORE} as scores and gap costs."
+                f"engine='parasail' needs integers up to {LARGEST_SCORE} as scores and gap costs."
             )
 
     @property

@@ -55,9 +55,7 @@ class Motif(FeatureKernel):
             raise ValueError("patterns must be different from each other.")
         for pattern in self.patterns:
             if self._compile(pattern).fullmatch(""):
-                raise ValueError(
-                    f"{pattern!r} of patterns matches the empty string everywhere."
-                )
+                raise ValueError(f"{pattern!r} of patterns matches the empty string everywhere.")
 
     def _compile(self, pattern):
         expression = from_prosite(pattern) if self.syntax == "prosite" else pattern

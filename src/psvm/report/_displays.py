@@ -4,8 +4,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._path import epsilon_path
+from .._path_result import EpsilonPath
 from .._plotting import new_axes
 from .._spectrum import matrix_spectrum
+from .._validation import (
+    check_has,
+    check_integer,
+    check_list,
+    check_number,
+    check_positive_integer,
+    check_vector,
+    shown,
+)
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
 from ._unwrap import described_matrix, numeric_target, support_names, unwrap, weights
 
@@ -45,6 +55,12 @@ class EpsilonPathDisplay:
     """
 
     def __init__(self, path, *, names=None, epsilon=None):
+        if not isinstance(path, EpsilonPath):
+            raise TypeError(f"path must be an EpsilonPath, got {shown(path)}.")
+        if names is not None and len(check_list("names", names)) != path.alphas.shape[1]:
+            raise ValueError(f"names must hold {path.alphas.shape[1]} names, got {len(names)}.")
+        if epsilon is not None:
+            check_number("epsilon", epsilon, least=0, most=1e100)  # what matplotlib can draw
         self.path, self.names, self.epsilon = path, names, epsilon
 
     @classmethod
@@ -99,6 +115,7 @@ class EpsilonPathDisplay:
         -------
         EpsilonPathDisplay
         """
+        check_integer("n_labels", n_labels)
         ax = new_axes(ax, type(self).__name__)
         path, knots = self.path, self.path.knots
         values = path._knot_alphas[:, path.order].toarray()
@@ -160,7 +177,12 @@ class SupportDisplay:
     """
 
     def __init__(self, alpha, names):
-        self.alpha, self.names = alpha, names
+        self.alpha, self.names = check_vector("alpha", alpha), check_list("names", names)
+        if len(self.alpha) != len(self.names):
+            raise ValueError(
+                f"alpha and names must have the same length, got {len(self.alpha)} and "
+                f"{len(self.names)}."
+            )
 
     @classmethod
     def from_estimator(cls, estimator, *, ax=None, most=15):
@@ -195,9 +217,10 @@ class SupportDisplay:
         -------
         SupportDisplay
         """
+        check_positive_integer("most", most)
         ax = new_axes(ax, type(self).__name__)
         order = np.argsort(-np.abs(self.alpha), kind="stable")[:most]
-        values = np.asarray(self.alpha)[order]
+        values = self.alpha[order]
         places = np.arange(len(order))
         colours = np.where(values >= 0, BLUE, VERMILLION)
         self.bars_ = ax.barh(places, values, color=colours, height=0.75)
@@ -241,13 +264,15 @@ class SearchDisplay:
     """
 
     def __init__(self, results, *, params=None):
+        if not isinstance(results, dict) or "mean_test_score" not in results:
+            raise TypeError(f"results must be the cv_results_ of a search, got {shown(results)}.")
         self.results = results
-        self.params = list(params) if params is not None else varying(results)[-2:]
-        unknown = set(self.params) - set(_param_names(results))
+        self.params = varying(results)[-2:] if params is None else check_list("params", params)
+        unknown = [name for name in self.params if name not in _param_names(results)]
         if unknown or not 0 < len(self.params) <= 2:
             raise ValueError(
                 f"params must be one or two of {_param_names(results)} (those with several "
-                f"values by default), got {self.params}."
+                f"values by default), got {shown(self.params)}."
             )
 
     @classmethod
@@ -266,6 +291,7 @@ class SearchDisplay:
         -------
         SearchDisplay
         """
+        check_has("search", search, "fit", what="a fitted search")
         check_is_fitted(search, "cv_results_")
         return cls(search.cv_results_, params=params).plot(ax)
 

@@ -7,10 +7,19 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import _safe_indexing, check_consistent_length, get_tags
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-from .._validation import check_positive_integer
+from .._parallel import at_most
+from .._validation import (
+    check_has,
+    check_jobs,
+    check_members,
+    check_positive_integer,
+    check_rows,
+    check_seed,
+    check_track,
+)
 
 LEVEL = 0.95
 RESAMPLES = 1000
@@ -99,13 +108,17 @@ def cross_validate(model, X, y, *, cv=5, random_state=0, n_jobs=None, track=None
     CrossValidation
     """
     check_positive_integer("cv", cv)
-    y = np.asarray(y)
-    check_consistent_length(X, y)
+    check_has("model", model, "fit", "predict")
+    check_seed("random_state", random_state)
+    check_jobs(n_jobs)
+    check_track(track)
+    y = check_members("y", y)
+    X = check_rows(X, y)
     classifier = is_classifier(model)
     splits = _splits(y, cv, random_state, classifier)
     pairwise = get_tags(model).input_tags.pairwise
     calls = (delayed(_fold)(clone(model), X, y, *split, pairwise) for split in splits)
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    results = Parallel(n_jobs=at_most(n_jobs, len(splits)), return_as="generator")(calls)
     results = list(results if track is None else track(results, len(splits)))
     return _join(y, splits, results, classifier, random_state)
 

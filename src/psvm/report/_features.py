@@ -5,6 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from .._parallel import at_most
+from .._validation import (
+    check_array,
+    check_integer,
+    check_jobs,
+    check_members,
+    check_positive_integer,
+    check_track,
+)
 from ..selection import PSVMSelector, stand_ins
 
 N_HALVES = 20
@@ -71,15 +80,21 @@ def rank_features(X, y, *, n_features=10, epsilon="auto", task="auto", random_st
     -------
     FeatureRanking
     """
-    y = np.asarray(y)
+    if random_state is not None:
+        check_integer("random_state", random_state)
+    check_jobs(n_jobs)
+    check_track(track)
+    y = check_members("y", y)
+    X = check_array("X", X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if n_features is not None:
+        check_positive_integer("n_features", n_features)
         n_features = min(n_features, X.shape[1])
     selector = PSVMSelector(epsilon, n_features=n_features, task=task).fit(X, y)
     indices = selector.order_[: selector.n_features_]
     random = np.random.default_rng(random_state)
     halves = [_half(y, random, hasattr(selector, "classes_")) for _ in range(N_HALVES)]
     calls = (delayed(_selected)(selector, X, y, half) for half in halves)
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+    found = Parallel(n_jobs=at_most(n_jobs, N_HALVES), return_as="generator")(calls)
     found = list(found if track is None else track(found, N_HALVES))
     nearest = (
         stand_ins(X, indices, n=min(3, X.shape[1] - len(indices)))

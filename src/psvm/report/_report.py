@@ -10,6 +10,15 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from .._plotting import check_matplotlib
+from .._validation import (
+    check_integer,
+    check_list,
+    check_members,
+    check_path,
+    check_positive_integer,
+    check_rows,
+    check_text,
+)
 from . import _sections as sections
 from ._blocks import Report, Section, Text
 from ._data import as_numbers, find_warnings, is_numeric
@@ -92,6 +101,17 @@ def write_report(
     from ..io import atomic_write
 
     check_matplotlib("The report")
+    check_path("path", path)
+    check_text("title", title)
+    check_text("command", command)
+    for note in notes if isinstance(notes, tuple) and not notes else check_list("notes", notes):
+        check_text("notes", note)
+    check_positive_integer("n_features", n_features)
+    if feature_names is not None:
+        feature_names = check_list("feature_names", feature_names)
+    check_integer("random_state", random_state)
+    check_members("y", y)
+    X = check_rows(X, y)
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {os.fspath(path.parent)!r} for the report.")
@@ -117,6 +137,11 @@ def write_report(
 
 def _make(model, X, y, *, title, names, command, notes, cv, n_features, **options):
     parts, y, classifier = unwrap(model, names), np.asarray(y), is_classifier(model)
+    if names is not None and is_numeric(X) and len(names) != np.shape(X)[1]:
+        raise ValueError(
+            f"feature_names must hold one name for each of the {np.shape(X)[1]} columns of X, got "
+            f"{len(names)}."
+        )
     result = cross_validate(model, X, y, cv=cv, **options)
     scaled = parts.steps is not None or is_measured(parts.machine)
     warnings = find_warnings(X, y, classifier, names, scaled=scaled)

@@ -7,6 +7,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._estimator import MEASURED, BasePSVM
+from .._validation import check_members, check_vector
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ def unwrap(model, names=None):
 
     `names` are those of the columns of X, where the machine does not know them.
     """
+    if isinstance(model, type):
+        raise TypeError(f"The estimator must be an object, got the class {model.__name__}.")
     search = model if hasattr(model, "cv_results_") else None
     inner = getattr(model, "best_estimator_", model)
     steps = None
@@ -97,9 +100,9 @@ def numeric_target(machine, y):
     """The target as numbers: -1 and +1 for two classes."""
     classes = getattr(machine, "classes_", None)
     if classes is None:
-        return np.asarray(y, dtype=np.float64)
+        return check_vector("y", y)
     if len(classes) != 2:
         raise ValueError(
             f"A path has one target: two classes or numbers, but there are {len(classes)} classes."
         )
-    return np.where(np.asarray(y) == classes[1], 1.0, -1.0)
+    return np.where(check_members("y", y) == classes[1], 1.0, -1.0)

@@ -2,6 +2,7 @@
 
 from sklearn.base import clone
 
+from .._validation import check_flag, check_has, check_text, shown
 from ._selector import PSVMSelector
 
 
@@ -53,6 +54,13 @@ def select(adata, groupby, *, selector=None, layer=None, key_added="psvm", copy=
         raise ImportError('select needs anndata: pip install "psvm[anndata]".') from error
     if not isinstance(adata, AnnData):
         raise TypeError(f"adata must be an AnnData object, got {type(adata).__name__}.")
+    check_flag("copy", copy)
+    for name, value in {"groupby": groupby, "key_added": key_added}.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be a string, got {shown(value)}.")
+    check_text("layer", layer)
+    if selector is not None:
+        check_has("selector", selector, "fit", "get_support", what="a selector")
     if groupby not in adata.obs:
         raise ValueError(
             f"groupby={groupby!r} is not a column of adata.obs, which has {list(adata.obs)}."

@@ -1,11 +1,18 @@
 """Checks of data and parameters that several selectors share."""
 
-import numbers
-
 import numpy as np
 import scipy.sparse as sp
+from sklearn.feature_selection import SelectorMixin
 
-from .._validation import check_positive_integer, validate_data
+from .._validation import (
+    check_array,
+    check_positive_integer,
+    check_stored,
+    check_vector,
+    named,
+    shown,
+    validate_data,
+)
 
 SHOWN = 5
 """So many rows and columns with missing values are named."""
@@ -13,6 +20,7 @@ SHOWN = 5
 
 def validate(estimator, X, y, *, remedy, **options):
     """scikit-learn's validation; missing values are answered by where they are and a remedy."""
+    X = check_stored("X", X)
     try:
         return validate_data(
             estimator,
@@ -34,7 +42,7 @@ def _explain_missing(X, remedy, error):
         return
     try:
         X = X.tocoo() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return
     if sp.issparse(X):
         missing = np.isnan(X.data)
@@ -72,12 +80,9 @@ def check_n_features(value, n_features, owner="X"):
 
 def check_epsilons(epsilons):
     """Check a list of epsilon: positive and decreasing."""
-    try:
-        values = np.asarray(epsilons, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or (values <= 0).any():
-        raise ValueError(f"epsilons must be a list of positive numbers, got {epsilons!r}.")
+    values = check_vector("epsilons", epsilons)
+    if (values <= 0).any():
+        raise ValueError(f"epsilons must be positive numbers, got {shown(epsilons)}.")
     if (np.diff(values) >= 0).any():
         raise ValueError(
             "epsilons must decrease strictly, from few features to many, got "
@@ -101,6 +106,32 @@ def check_folds(splits, y):
             )
 
 
-def is_integer(value):
-    """Whether a parameter is an integer and not a truth value."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
+class CheckedSelectorMixin(SelectorMixin):
+    """scikit-learn's `SelectorMixin` for data whose masks and indices are checked first."""
+
+    def transform(self, X):
+        """Reduce X to the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_selected)
+        """
+        return named("X", super().transform, check_stored("X", X))
+
+    def inverse_transform(self, X):
+        """Put zeros in place of the features that were not selected.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_selected)
+
+        Returns
+        -------
+        {ndarray, sparse matrix} of shape (n_samples, n_features)
+        """
+        X = check_array("X", X, accept_sparse=("csr", "csc"), dtype=None)
+        return named("X", super().inverse_transform, X)

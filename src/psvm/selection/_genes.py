@@ -1,16 +1,18 @@
 """`GeneSelector`: the gene selection protocol as an estimator, with an honest error."""
 
+import numbers
+
 import numpy as np
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.feature_selection import SelectorMixin
-from sklearn.model_selection import LeaveOneOut, ParameterGrid, check_cv
+from sklearn.model_selection import LeaveOneOut, ParameterGrid
 from sklearn.svm import NuSVC
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from .._folds import make_splits
 from .._parallel import run
 from .._validation import (
     check_flag,
@@ -18,11 +20,13 @@ from .._validation import (
     check_integer,
     check_jobs,
     check_labels,
+    check_list,
     check_positive_integer,
     check_seed,
+    shown,
     validate_data,
 )
-from ._checks import check_epsilons, check_folds, check_n_features, is_integer, validate
+from ._checks import CheckedSelectorMixin, check_epsilons, check_folds, check_n_features, validate
 from ._protocol import (
     Scaled,
     Search,
@@ -44,11 +48,13 @@ REMEDY = (
     "Fill in the missing values inside the folds: "
     "GeneSelector(preprocessing=SimpleImputer(keep_empty_features=True))."
 )
+MOST_EPSILONS, MOST_PERMUTATIONS = 10_000, 10**6
+"""Beyond these, more say nothing new."""
 NU = (0.2, 0.4, 0.6, 0.8)
 """Values of nu among which the default classifier chooses, if they are feasible."""
 
 
-class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator):
+class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEstimator):
     """Gene selection by leave-one-out P-SVM rankings, with a final classifier.
 
     1. The preprocessing is fitted and P-SVM selections are made for a list of epsilons, once for
@@ -265,7 +271,8 @@ class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator)
         -------
         SelectionSignificance
         """
-        check_positive_integer("n_permutations", n_permutations)
+        check_positive_integer("n_permutations", n_permutations, most=MOST_PERMUTATIONS)
+        check_seed("random_state", random_state)
         X, y = GeneSelector._validate(clone(self), X, y)
         self._splits(X, y, self.cv)
         random = check_random_state(random_state)
@@ -319,9 +326,15 @@ class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator)
         finite = True if self.preprocessing is None else "allow-nan"
         array, y = validate(self, X, y, remedy=REMEDY, ensure_all_finite=finite)
         check_labels("y", y)
-        check_positive_integer("n_epsilons", self.n_epsilons)
-        if not is_integer(self.smoothing) or self.smoothing < 0:
-            raise ValueError(f"smoothing must be an integer >= 0, got {self.smoothing!r}.")
+        check_positive_integer("n_epsilons", self.n_epsilons, most=MOST_EPSILONS)
+        check_integer("smoothing", self.smoothing, most=array.shape[1])
+        check_flag("verbose", self.verbose)
+        check_jobs(self.n_jobs)
+        if self.classifier is not None:
+            check_has("classifier", self.classifier, "fit", "predict", what="a classifier")
+        if self.preprocessing is not None:
+            methods = ("fit_transform", "transform")
+            check_has("preprocessing", self.preprocessing, *methods, what="a transformer")
         if self.epsilons is not None:
             check_epsilons(self.epsilons)
         keep = self.preprocessing is not None and hasattr(X, "iloc")
@@ -330,8 +343,8 @@ class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator)
     def _splits(self, X, y, cv):
         """The folds, each with all classes in its training part."""
         Targets.of_classes(y)  # complains about a single class
-        cv = LeaveOneOut() if cv is None else check_cv(cv, y, classifier=True)
-        splits = list(cv.split(X, y))
+        cv = LeaveOneOut() if cv is None else cv
+        splits = make_splits(cv, X, y, classifier=True)
         check_folds(splits, y)
         return splits
 
@@ -344,12 +357,10 @@ class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator)
             step, most = self._step() or 5, min(n_samples, n_features)
             candidates = range(1, most + 1) if most < 3 * step else range(step, most + 1, step)
         else:
-            single = np.ndim(self.n_features) == 0
-            candidates = [self.n_features] if single else list(self.n_features)
+            single = isinstance(self.n_features, numbers.Number)
+            candidates = [self.n_features] if single else check_list("n_features", self.n_features)
             for value in candidates:
                 check_n_features(value, n_features)
-            if not candidates:
-                raise ValueError("n_features is an empty list; give at least one number.")
         candidates = np.unique(np.array(candidates, dtype=np.intp))
         near = [candidates - self._step(), candidates, candidates + self._step()]
         sizes = np.unique(np.concatenate(near))
@@ -364,7 +375,14 @@ class GeneSelector(StandInsMixin, ClassifierMixin, SelectorMixin, BaseEstimator)
         grid = self.param_grid
         if grid is None and self.classifier is None:
             grid = {"nu": [nu for nu in NU if nu < limit] or [limit / 2]}
-        params = list(ParameterGrid({} if grid is None else grid))
+        try:
+            params = list(ParameterGrid({} if grid is None else grid))
+            for values in params:
+                self._model().set_params(**values)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"param_grid={shown(self.param_grid)} has no parameters of the classifier. {error}"
+            ) from error
         if isinstance(self._model(), NuSVC):
             feasible = [p for p in params if p.get("nu", self._model().nu) < limit]
             if not feasible:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_array, check_positive_integer
+from .._validation import as_array, check_array, check_positive_integer
 from ..matrix import Standardized, as_matrix
 
 
@@ -80,11 +80,18 @@ def stand_ins(X, selected, *, n=5, feature_names=None):
     check_positive_integer("n", n)
     if feature_names is None and hasattr(X, "columns"):
         feature_names = X.columns
-    names = None if feature_names is None else np.asarray(feature_names)
+    names = None if feature_names is None else as_array("feature_names", feature_names)
     X = check_array("X", X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
-    selected = np.asarray(selected, dtype=np.intp)
-    if len(selected) and not (0 <= selected.min() and selected.max() < X.shape[1]):
+    selected = as_array("selected", selected)
+    whole = selected.ndim == 1 and (selected.dtype.kind in "iu" or not len(selected))
+    if not whole or not np.isin(selected, np.arange(X.shape[1])).all():
         raise ValueError(f"selected must hold indices from 0 to {X.shape[1] - 1}.")
+    selected = selected.astype(np.intp)
+    if names is not None and names.shape != (X.shape[1],):
+        raise ValueError(
+            f"feature_names must hold one name for each of the {X.shape[1]} features, got an array "
+            f"of shape {names.shape}."
+        )
     others = np.setdiff1d(np.arange(X.shape[1]), selected)
     correlations = Standardized(as_matrix(X)).gram_columns(selected)[others]
     found = []

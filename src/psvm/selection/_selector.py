@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,10 +12,10 @@ from .._kernel_choice import KernelMixin
 from .._path import LARGEST_HOMOTOPY, epsilon_path
 from .._row_objects import check_row_objects, find_row_objects
 from .._solve import check_weights, make_solver, warn_if_not_optimal
-from .._validation import check_number
+from .._validation import check_number, check_seed, shown
 from ..matrix import Standardized, as_matrix
 from ..problem import Problem
-from ._checks import check_n_features, validate
+from ._checks import CheckedSelectorMixin, check_n_features, validate
 from ._redundancy import StandInsMixin
 from ._relations import Relations, name_objects
 from ._targets import Targets, merge_orders, ranking_of
@@ -36,7 +35,7 @@ ROUNDING = 1e-10
 """A variable below this share of the largest one is zero but for rounding."""
 
 
-class PSVMSelector(KernelMixin, StandInsMixin, SelectorMixin, BaseEstimator):
+class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     """Select the features to which the Potential Support Vector Machine gives a weight.
 
     The columns of X are standardised implicitly and the P-SVM problem is solved with X as the
@@ -237,16 +236,18 @@ default="rbf"
 
     def _check_parameters(self):
         check_number("C", self.C, above=0, infinite=True)
-        if self.n_features is not None and self.epsilon != "auto":
+        chosen = isinstance(self.epsilon, str) and self.epsilon == "auto"
+        if self.n_features is not None and not chosen:
             raise ValueError(
-                f"Give epsilon={self.epsilon!r} or n_features={self.n_features!r}, not both: "
-                "either of them decides how many features are selected."
+                f"Give epsilon={shown(self.epsilon)} or n_features={shown(self.n_features)}, not "
+                "both: either of them decides how many features are selected."
             )
         if not isinstance(self.epsilon, str):
             check_number("epsilon", self.epsilon, above=0)
         elif self.epsilon not in ("auto", "aicc"):
             self._share()
         self._check_kernel()
+        check_seed("random_state", self.random_state)
         check_row_objects(self.row_objects, self.n_row_objects, self.kernel)
         return make_solver("auto", tol=self.tol)
 

@@ -3,11 +3,11 @@
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.feature_selection import SelectorMixin
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_number, check_positive_integer, validate_data
+from ._checks import CheckedSelectorMixin
 
 __all__ = ["PresentCall", "QuantileNormalizer", "RangeClipper", "log_transformer"]
 
@@ -76,7 +76,13 @@ class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : QuantileNormalizer
         """
         X = validate_data(self, X, dtype=np.float64)
-        self.reference_ = np.sort(X, axis=1).mean(axis=0)
+        with np.errstate(over="ignore"):
+            reference = np.sort(X, axis=1).mean(axis=0)
+        if not np.isfinite(reference).all():
+            raise ValueError(
+                "X has entries too large to be averaged in double precision; scale it."
+            )
+        self.reference_ = reference
         return self
 
     def transform(self, X):
@@ -147,7 +153,7 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return np.clip(X, self.lowest_, self.highest_)
 
 
-class PresentCall(SelectorMixin, BaseEstimator):
+class PresentCall(CheckedSelectorMixin, BaseEstimator):
     """Keep the genes that are reliably expressed.
 
     A gene is kept if its p-value is below `q1` in at least `q2` training samples, or if the

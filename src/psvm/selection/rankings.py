@@ -12,9 +12,8 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
-from sklearn.utils.multiclass import type_of_target
 
-from .._validation import check_number, check_positive_integer, check_X_y
+from .._validation import check_number, check_positive_integer, check_X_y, target_type
 from ..matrix import Standardized, as_matrix
 
 __all__ = ["fisher", "pearson", "r2w2", "relief", "rfe", "signal_to_noise", "t_test"]
@@ -118,8 +117,8 @@ def pearson(X, y):
     >>> pearson([[-2.0, 3.0], [2.0, -3.0], [-2.0, 1.0], [2.0, -1.0]], [1.0, -1.0, -1.0, 1.0])
     array([0.       , 0.4472136])
     """
-    X, y = check_X_y(X, y, dtype=np.float64)
-    if type_of_target(y).startswith("continuous"):
+    X, y = _check_data(X, y)
+    if target_type("y", y).startswith("continuous"):
         return _correlation(X, y)
     return _best_over_sides(X, y, _correlation)
 
@@ -158,7 +157,8 @@ def relief(X, y, n_neighbors=10):
     >>> np.sort(np.argsort(relief(X, y))[-2:])
     array([1, 3])
     """
-    X, y = check_X_y(X, y, dtype=np.float64)
+    check_positive_integer("n_neighbors", n_neighbors)
+    X, y = _check_data(X, y)
     _sides(y)  # complains about a single class
     X = _ratio(X - X.min(axis=0), np.ptp(X, axis=0))
     classes, counts = np.unique(y, return_counts=True)
@@ -220,7 +220,7 @@ def rfe(X, y, C=1.0, step=0.1, max_iter=STEPS):
     check_number("C", C, above=0)
     check_number("step", step, least=0)
     check_positive_integer("max_iter", max_iter)
-    X, y = check_X_y(X, y, dtype=np.float64)
+    X, y = _check_data(X, y)
     left, dropped, unfinished = np.arange(X.shape[1]), [], []
     while len(left):
         machine = _fit(SVC(kernel="linear", C=C, max_iter=max_iter), X[:, left], y)
@@ -282,6 +282,8 @@ def r2w2(X, y, ridge=0.1, max_iter=50):
     >>> np.sort(np.argsort(r2w2(X, y))[-2:])
     array([1, 3])
     """
+    check_number("ridge", ridge, above=0)
+    check_positive_integer("max_iter", max_iter)
     return _best_over_sides(X, y, lambda X, signs: _scaling_factors(X, signs, ridge, max_iter))
 
 
@@ -346,21 +348,31 @@ def _ball(K, tol=1e-4, max_iter=2000):
 
 def _best_over_classes(X, y, criterion):
     """The largest ``criterion(X of one side, X of the other side)`` over one-vs-rest problems."""
-    X, y = check_X_y(X, y, dtype=np.float64)
+    X, y = _check_data(X, y)
     return np.max([criterion(X[in_a], X[~in_a]) for in_a in _sides(y)], axis=0)
 
 
 def _best_over_sides(X, y, score):
-    X, y = check_X_y(X, y, dtype=np.float64)
+    X, y = _check_data(X, y)
     return np.max([score(X, np.where(in_a, 1.0, -1.0)) for in_a in _sides(y)], axis=0)
+
+
+def _check_data(X, y):
+    """Checked samples and target."""
+    X, y = check_X_y(X, y, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.square(X).sum()):
+            raise ValueError("X has entries too large to be squared in double precision; scale it.")
+    return X, y
 
 
 def _sides(y):
     """One boolean vector per one-vs-rest problem; a single one for two classes."""
+    kind = target_type("y", y)
     classes = np.unique(y)
-    if type_of_target(y) not in ("binary", "multiclass") or len(classes) < 2:
+    if kind not in ("binary", "multiclass") or len(classes) < 2:
         raise ValueError(
-            f"y must hold the labels of at least two classes, got {type_of_target(y)} values with "
+            f"y must hold the labels of at least two classes, got {kind} values with "
             f"{len(classes)} distinct ones."
         )
     return [y == c for c in (classes[1:] if len(classes) == 2 else classes)]
