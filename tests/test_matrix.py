@@ -711,7 +711,7 @@ def test_sparse_is_neither_copied_nor_made_dense(kind, dtype, monkeypatch):
     K = kind(K.astype(dtype))
     stored = K.data.nbytes + K.indices.nbytes
     dense = 8 * K.shape[0] * K.shape[1]
-    assert stored < dense / 25
+    assert stored < dense / 20  # the indices of SciPy 1.13 have eight bytes
     monkeypatch.setattr(_sparse, "BLOCK_ENTRIES", 2**14)
     blocks = 12 * 8 * _sparse.BLOCK_ENTRIES
     # Two columns, and SciPy's copy of K.T's head; vectors of both lengths.
