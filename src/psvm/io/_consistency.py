@@ -203,7 +203,7 @@ def check_centroids(state):
     p, n = state.features(), len(state.classes())
     state.array("centroids_", (n, p), kinds="f")
     _check_priors(state, n)
-    if state.has("within_class_std_dev_"):
+    if hasattr(state.model, "decision_function"):
         spread = state.array("within_class_std_dev_", (p,), kinds="f")
         state.require((spread >= 0).all(), "a spread is negative")
 
@@ -347,16 +347,24 @@ def check_svm(state):
         state.require(not sparse or coef.nnz == (n_classes - 1) * s, f"{name} has a wrong size")
     for name in ("_intercept_", "intercept_"):
         _doubles(state, name, (pairs,))
-    sizes = [state.get(name).shape for name in ("_probA", "_probB")]
-    state.require(sizes in ([(0,)] * 2, [(pairs,)] * 2), "_probA and _probB have wrong shapes")
-    for name in ("_probA", "_probB"):
-        _doubles(state, name, (None,))
+    _check_sigmoids(state, pairs)
     if state.has("class_weight_"):
         state.array("class_weight_", (n_classes,))
     ok = isinstance(model.degree, numbers.Integral) and model.degree < 2**31
     state.require(ok, "its degree is no integer that fits")
     for name in ("_gamma", "nu", "epsilon", "C"):
         state.number(name)
+
+
+def _check_sigmoids(state, pairs):
+    """Two numbers for each pair of classes if there are probabilities; else none."""
+    effective = getattr(state.model, "_effective_probability", False)
+    state.require(isinstance(effective, bool), "_effective_probability is no flag")
+    asked = effective or state.model.probability is True
+    some = len(state.get("_probA")) > 0
+    state.require(some or not asked, "_probA and _probB are missing")
+    for name in ("_probA", "_probB"):
+        _doubles(state, name, (pairs if some else 0,))
 
 
 def _doubles(state, name, shape):
