@@ -27,7 +27,6 @@ class Kernel(BaseEstimator, ABC):
     Examples
     --------
     >>> import numpy as np
-    import scipy.sparse as sp
     >>> from psvm.kernels import Kernel
     >>> class Overlap(Kernel):
     ...     '''Sum of the smaller one of each pair of entries.'''
