@@ -659,7 +659,13 @@ def broken_matrices():
     K.coords[0][1] = 10**6
     floats = sp.csr_array(good, copy=True)
     floats.indices = floats.indices + 0.5
-    return [*broken, K, floats]
+    empty = sp.csr_array(good, copy=True)
+    empty.indptr[-1] = 0  # which SciPy's own check takes for a matrix without entries
+    blocks = sp.bsr_array(good.toarray(), blocksize=(2, 2))
+    blocks.indices[1] = 10**6
+    lists = sp.lil_array(good.toarray())
+    lists.rows[3] = [10**6] * len(lists.rows[3])
+    return [*broken, K, floats, empty, blocks, lists]
 
 
 @pytest.mark.parametrize("K", broken_matrices(), ids=lambda K: f"{type(K).__name__}")
