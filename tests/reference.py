@@ -5,6 +5,7 @@ purpose.
 """
 
 from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal, localcontext
 from functools import cached_property
 from itertools import product
 
@@ -26,6 +27,57 @@ def standardise(K, y, weights=None):
     K_s = np.where(constant, 0.0, np.sqrt(w)[:, None] * K_c / np.where(constant, 1.0, s))
     y_c = y - w @ y / w.sum()
     return K_s, np.sqrt(w) * (y_c - w @ y_c / w.sum())
+
+
+class Exact:
+    """The problem in 250 decimal digits, without a smallest or a largest number.
+
+    Attributes
+    ----------
+    K_s, y_c : object arrays
+        K̃ and the centred target.
+    losses : ndarray of shape (P,)
+        Norms of the raw columns over those of the centred ones; infinite for constant columns.
+    """
+
+    context = Context(prec=250, Emax=10**6, Emin=-(10**6))
+
+    def __init__(self, K, y, weights=None):
+        w = np.ones(len(y)) if weights is None else weights
+        with localcontext(self.context):
+            K, y, w = self._decimals(K), self._decimals(y), self._decimals(w)
+            root = self._roots(w)
+            K_c = K - w @ K / w.sum()
+            s, size = self._roots(w @ K_c**2), self._roots(w @ K**2)
+            constant = s <= Decimal(CONSTANT) * size
+            K_s = root[:, None] * K_c / np.where(constant, Decimal(1), s)
+            self.K_s = np.where(constant, Decimal(0), K_s)
+            self.y_c = root * (y - w @ y / w.sum())
+            ratios = zip(size, s, constant, strict=True)
+            self.losses = np.array([np.inf if c else float(a / b) for a, b, c in ratios])
+
+    @staticmethod
+    def _decimals(values):
+        values = np.asarray(values)
+        return np.array([Decimal(float(v)) for v in values.flat], dtype=object).reshape(
+            values.shape
+        )
+
+    @staticmethod
+    def _roots(values):
+        return np.array([v.sqrt() for v in values], dtype=object)
+
+    def gradient(self, alpha):
+        with localcontext(self.context):
+            F = self.K_s.T @ (self.K_s @ self._decimals(alpha) - self.y_c)
+        return F.astype(float)
+
+    @property
+    def epsilon_max(self):
+        return float(np.abs(self.gradient(np.zeros(self.K_s.shape[1]))).max(initial=0.0))
+
+    def worst(self, alpha, C, epsilon):
+        return max(violation(alpha, self.gradient(alpha), C, epsilon).max(initial=0.0), 0.0)
 
 
 def gradient(K_s, y_c, alpha):

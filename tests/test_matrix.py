@@ -28,7 +28,9 @@ from psvm.matrix import (
     _dense,
     _sparse,
     as_matrix,
+    joint_rmatvec,
 )
+from reference import Exact
 
 EPS = np.finfo(float).eps
 MB = 2**20
@@ -604,6 +606,54 @@ def test_digits_of_columns_with_a_large_mean(storage, ratio):
         assert np.abs(columns[:, j] - column).max() <= (2 * R + 16) * EPS / np.sqrt(L) * 2
         dot = float(sum(Fraction(a) * Fraction(b) for a, b in zip(column, v, strict=True)))
         assert abs(product[j] - dot) <= 2 * L * EPS * (R + 1) * norm(v)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "uneven weights"])
+@pytest.mark.parametrize("ratio", [1e7, 1e10])
+@pytest.mark.parametrize("storage", [name for name in STORAGES if name != "float32"])
+def test_large_means_and_uneven_weights_cost_products_no_digits(storage, ratio, weighted):
+    """Columns that are too delicate for products with K are standardised first."""
+    rng = np.random.default_rng(10)
+    K = rng.normal(size=(L, 5)) + ratio * np.array([1.0, -1.0, 0.0, 1 / 3, 0.0])
+    K[:, 4] = 3.0  # and one without variance
+    weights = 10.0 ** rng.choice([-6, 0, 6], size=L) if weighted else np.ones(L)
+    weights[::5] = 0.0
+    exact = Exact(K, np.zeros(L), weights)
+    usable = exact.losses < 1e11
+    assert usable.sum() > 2 and not usable[4]
+    K_s = exact.K_s.astype(float) * usable  # correctly rounded
+    S = Standardized(as_matrix(STORAGES[storage](K)), weights, usable)
+    a, v, Y = rng.normal(size=5), K_s @ rng.normal(size=5), rng.normal(size=(L, 2))
+    v -= np.sqrt(weights) * (np.sqrt(weights) @ v) / weights.sum()
+    bound = 64 * EPS  # for sums of L products
+    assert norm(S.matvec(a) - K_s @ a) <= bound * np.abs(a).sum()
+    assert np.abs(S.rmatvec(v) - K_s.T @ v).max() <= bound * norm(v)
+    assert np.abs(S.rmatvec(Y) - K_s.T @ Y).max() <= bound * norm(Y)
+    for Q in (S.gram(), S.gram_columns(np.arange(5))):
+        assert np.abs(Q - K_s.T @ K_s).max() <= bound
+    r, product = S.evaluate(a, v)
+    assert norm(r - (v - K_s @ a)) <= bound * (norm(v) + np.abs(a).sum())
+    assert np.abs(product - K_s.T @ r).max() <= bound * (norm(v) + np.abs(a).sum())
+    for both in joint_rmatvec([S, S], [v, v]):
+        assert np.abs(both - K_s.T @ v).max() <= bound * norm(v)
+    y = rng.normal(size=L)
+    known = Standardized(S.matrix, weights, usable, y=y)
+    expected = K_s.T @ known.target(y)
+    assert np.abs(known.correlations(y) - expected).max() <= bound * norm(known.target(y))
+
+
+@pytest.mark.parametrize("stored", [sp.csr_array, sp.csc_array])
+def test_empty_columns_of_a_sparse_matrix_are_not_looked_at(stored, monkeypatch):
+    """Only tiny columns are: empty ones are many, and a dense block of them is large."""
+    K = sparse_numbers()
+    K[:, 3] = 1e-200 * numbers(1)[:, 3]
+    matrix, asked = as_matrix(stored(K)), []
+    columns = matrix.columns
+    monkeypatch.setattr(matrix, "columns", lambda index: asked.append(index) or columns(index))
+    S = Standardized(matrix)
+    assert_array_equal(np.concatenate(asked), [3])
+    assert S.norms[3] == pytest.approx(1e-200 * L**0.5 * numbers(1)[:, 3].std(), rel=1e-12)
+    assert (S.norms[[4, 11]] == 0).all()
 
 
 def peak(function):

@@ -14,7 +14,7 @@ from sklearn.linear_model import Lasso, lars_path
 import psvm
 import reference
 from psvm import _path
-from psvm.kernels import RBF
+from psvm.kernels import RBF, Linear
 from psvm.matrix import KernelMatrix, as_matrix
 from psvm.solvers import _homotopy, _working_set
 
@@ -314,8 +314,7 @@ def test_kernel_matrix_is_dense(rng):
     y = np.sin(X[:, 0])
     lazy = psvm.epsilon_path(KernelMatrix(kernel, X, X), y)
     path = psvm.epsilon_path(kernel(X, X), y)
-    np.testing.assert_allclose(lazy.epsilons, path.epsilons, rtol=1e-7)
-    np.testing.assert_array_equal(lazy.order, path.order)
+    assert_same_path(lazy, path, kernel(X, X), y)
     check_path(lazy, kernel(X, X), y, rng=rng)
 
 
@@ -324,8 +323,7 @@ def test_weights_are_repetitions_and_zero_leaves_out(rng):
     weights = rng.integers(0, 3, size=20)
     weighted = psvm.epsilon_path(K, y, sample_weight=weights)
     repeated = psvm.epsilon_path(np.repeat(K, weights, axis=0), np.repeat(y, weights))
-    np.testing.assert_allclose(weighted.epsilons, repeated.epsilons, rtol=1e-8)
-    np.testing.assert_allclose(weighted.alphas.toarray(), repeated.alphas.toarray(), atol=1e-8)
+    assert_same_path(weighted, repeated, K, y, weights)
     check_path(weighted, K, y, weights=weights, rng=rng)
 
 
@@ -363,6 +361,31 @@ def test_invariances(rng):
     other = psvm.epsilon_path(K * rng.uniform(0.5, 2, size=40) + rng.normal(size=40), 3 * y + 7)
     np.testing.assert_allclose(other.epsilons, 3 * path.epsilons, rtol=1e-8)
     np.testing.assert_allclose(other.alphas.toarray(), 3 * path.alphas.toarray(), atol=1e-8)
+
+
+MEANS = {
+    "rows": np.ascontiguousarray,
+    "columns": np.asfortranarray,
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "kernel": lambda K: KernelMatrix(Linear(), K, np.eye(K.shape[1])),  # <x, e_j> is exact
+}
+
+
+@pytest.mark.parametrize("storage", MEANS.values(), ids=MEANS)
+@pytest.mark.parametrize("P", [20, 400])
+@pytest.mark.parametrize("ratio", [1e6, 1e7, 1e10])
+def test_large_means(rng, storage, P, ratio):
+    """Means of up to 1e10 deviations: the rounded K is another problem, which is solved exactly."""
+    K = rng.normal(size=(30, P)) + ratio * rng.choice([1.0, -1.0, 0.0], size=P)
+    y = K[:, :3].sum(axis=1) + rng.normal(size=30)
+    y -= y.mean()
+    for method in ("homotopy", "grid"):
+        path = psvm.epsilon_path(storage(K), y, method=method, n_epsilons=20, min_ratio=0.01)
+        check_path(path, K, y)
+    W = 1.0 - np.eye(30)[:, :2]
+    for path, weights in zip(psvm.epsilon_paths(storage(K), y, sample_weight=W), W.T, strict=True):
+        check_path(path, K, y, weights=weights)
 
 
 def test_near_copies_at_small_epsilon(rng):
@@ -495,14 +518,26 @@ def test_paths_with_options_of_one(rng, options):
     K, y, W = rng.normal(size=(30, 300)), 3 * rng.normal(size=30), 1 - np.eye(30)[:, :3]
     for path, w in zip(psvm.epsilon_paths(K, y, sample_weight=W, **options), W.T, strict=True):
         alone = psvm.epsilon_path(K, y, sample_weight=w, **options)
-        assert_same_path(path, alone)
+        assert_same_path(path, alone, K, y, w)
 
 
-def assert_same_path(path, other):
-    """The same solutions, as far as rounding allows."""
+def assert_same_path(path, other, K, y, weights=None):
+    """The same solutions, as far as the certificate tells.
+
+    For two points a and b whose violations are at most t, ``||K̃ (a - b)||^2`` is the product of
+    the differences of gradient and variables, at most ``2 t ||a - b||_1``.
+    """
     assert (path.status, path.method) == (other.status, other.method)
-    np.testing.assert_allclose(path.epsilons, other.epsilons, rtol=1e-12)
-    np.testing.assert_allclose(path.alphas.toarray(), other.alphas.toarray(), atol=1e-9)
+    assert path.epsilon_max == pytest.approx(other.epsilon_max, rel=1e-12)
+    K_s, _ = reference.standardise(K, y, weights)
+    # The ends of two paths may differ by rounding.
+    end = (1 + 1e-12) * max(path.epsilons[-1], other.epsilons[-1])
+    epsilons = path.epsilons if path.method == "grid" else np.geomspace(path.epsilon_max, end, 30)
+    for i, epsilon in enumerate(epsilons):
+        a = path.alpha_at(epsilon)
+        b = other.alpha_at(other.epsilons[i] if path.method == "grid" else epsilon)
+        bound = 2 * KKT * path.epsilon_max * (np.abs(a).sum() + np.abs(b).sum())
+        assert np.square(K_s @ (a - b)).sum() <= bound + 1e-24 * np.abs(a).sum() ** 2
 
 
 def test_paths_do_not_depend_on_their_number(rng, monkeypatch):
@@ -510,8 +545,10 @@ def test_paths_do_not_depend_on_their_number(rng, monkeypatch):
     K, y, W = rng.normal(size=(12, 300)), rng.normal(size=12), 1 - np.eye(12)
     together = psvm.epsilon_paths(K, y, sample_weight=W)
     monkeypatch.setattr(_path, "TOGETHER", 8 * 300 * 5)
-    for path, other in zip(psvm.epsilon_paths(K, y, sample_weight=W), together, strict=True):
-        assert_same_path(path, other)
+    apart = psvm.epsilon_paths(K, y, sample_weight=W)
+    for path, other, weights in zip(apart, together, W.T, strict=True):
+        check_path(path, K, y, weights=weights)
+        assert_same_path(path, other, K, y, weights)
 
 
 @pytest.mark.parametrize(

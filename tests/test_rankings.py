@@ -9,6 +9,7 @@ from scipy import stats
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import RFE, SelectKBest, f_classif
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -88,6 +89,30 @@ def test_rfe_is_that_of_scikit_learn_when_features_go_one_by_one(data):
     X, y = data
     theirs = RFE(SVC(kernel="linear"), n_features_to_select=1, step=1).fit(X, y).ranking_
     np.testing.assert_array_equal(np.argsort(-r.rfe(X, y, step=1e-9)), np.argsort(theirs))
+
+
+def test_rfe_ends_where_the_classes_cannot_be_separated():
+    """No feature says anything, and C makes every error cost 1e9: LIBSVM would go on and on."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
+    with pytest.warns(ConvergenceWarning, match=r"4 of 4 .* than 1000 steps, .* that of 4 feat"):
+        scores = r.rfe(X, y, C=1e9, max_iter=1000)
+    np.testing.assert_array_equal(np.sort(scores), np.arange(4))
+    with pytest.warns(ConvergenceWarning, match="than 200000 steps"):
+        r.rfe(X[:, :2], y, C=1e9)
+
+
+def test_rfe_checks_its_parameters(data):
+    for parameter, bad in (("C", 0), ("C", np.inf), ("step", -1), ("max_iter", 0)):
+        with pytest.raises(ValueError, match=parameter):
+            r.rfe(*data, **{parameter: bad})
+
+
+def test_r2w2_ends_without_a_ridge():
+    """Squared slack is what makes a hard margin possible; without it there may be none."""
+    rng = np.random.default_rng(0)
+    factors = r.r2w2(rng.normal(size=(30, 2)), np.arange(30) % 2, ridge=0.0, max_iter=2)
+    assert factors.shape == (2,) and np.isfinite(factors).all()
 
 
 def test_r2w2_pieces_against_other_solvers(rng):

@@ -1,5 +1,6 @@
 """The public function `psvm.solve`: every storage, every complaint, no copy of K."""
 
+import re
 import tracemalloc
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 import scipy.sparse as sp
 
 import psvm
+import reference
 from psvm import SMO, Status
 from psvm.matrix import DataMatrix, DenseMatrix, as_matrix
-from reference import Case
+from reference import Case, Exact
 
 L, P = 30, 12
 
@@ -222,6 +224,101 @@ def test_defaults():
 
 
 # ---------------------------------------------------------------------------------------------
+# Scales of columns, of weights and of means
+
+
+STORED = (np.ascontiguousarray, np.asfortranarray, sp.csr_array, sp.csc_array)
+
+
+def badly_scaled(rng, what):
+    """A small problem whose columns, weights or means span most of double precision."""
+    shape = (5, 258) if rng.random() < 0.1 else rng.integers((3, 1), (14, 9))
+    K = rng.normal(size=shape)
+    L, P = K.shape
+    y, weights = K[:, :2].sum(axis=1) + rng.normal(size=L), np.ones(L)
+    if "columns" in what:
+        powers = rng.choice([-270, -200, -165, -160, -150, -50, 0, 0, 100, 150], size=P)
+        K *= 10.0 ** (powers if rng.random() < 0.7 else powers[:1])
+    if "weights" in what:
+        powers = rng.choice([-100, -50, -10, -3, 0, 0, 0, 3, 10, 50, 100], size=L)
+        weights *= 10.0 ** (powers if rng.random() < 0.7 else powers[:1])
+        weights[1:][rng.random(L - 1) < 0.1] = 0.0
+        K[rng.random(K.shape) < rng.choice([0.0, 0.5])] = 0.0
+    if "means" in what:
+        K += 10.0 ** rng.choice([0, 4, 6, 8, 10]) * rng.choice([1, 1, -1, 0], size=P)
+    return K, y, weights
+
+
+def check_badly_scaled(seeds, what):
+    """Every claim of optimality is judged in 250 digits; a refusal says why."""
+    optimal = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        K, y, weights = badly_scaled(rng, what)
+        exact, tol = Exact(K, y, weights), rng.choice([1e-4, 1e-8])
+        if ((exact.losses > 1e11) & (exact.losses < 1e13)).any():
+            continue  # rounding may decide what is constant
+        epsilon = rng.choice([0.0, 1e-3, 0.1, 0.5]) * exact.epsilon_max
+        C = exact.epsilon_max if exact.epsilon_max > 0 and rng.random() < 0.5 else np.inf
+        stored, solver = STORED[rng.integers(4)](K), SMO() if rng.random() < 0.3 else "auto"
+        options = {"epsilon": epsilon, "sample_weight": weights, "tol": tol, "solver": solver}
+        try:
+            solution = psvm.solve(stored, y, C, **options)
+        except ValueError as error:
+            assert "columns" in what, (seed, error)
+            assert re.search("too small|too large|exceed double precision", str(error)), seed
+            continue
+        assert solution.status is Status.OPTIMAL, seed
+        optimal += 1
+        # Sums of some hundred products round by less than 64 units in the last place. Products
+        # with raw columns lose the digits of norm over deviation, unless these are many: beyond
+        # 1e6 / sqrt(L) none are lost.
+        losses = exact.losses[exact.losses <= 1e6 / np.sqrt(len(y))]
+        total = float(np.sqrt((exact.y_c.astype(float) ** 2).sum())) + np.abs(solution.alpha).sum()
+        rounding = 64 * np.finfo(float).eps * losses.max(initial=1.0) * total
+        threshold = reference.threshold(tol, epsilon, exact.epsilon_max)
+        assert exact.worst(solution.alpha, C, epsilon) <= threshold + rounding, seed
+    assert optimal > 0.3 * len(seeds)
+
+
+SCALES = ["columns", "weights", "columns and weights", "means"]
+
+
+@pytest.mark.parametrize("what", SCALES)
+def test_optimal_is_true_at_any_scale(what):
+    check_badly_scaled(range(60), what)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", SCALES)
+def test_optimal_is_true_at_any_scale_of_many(what):
+    check_badly_scaled(range(1000, 2500), what)
+
+
+@pytest.mark.parametrize("storage", ["C order", "F order", "csr_array", "csc_array"])
+@pytest.mark.parametrize("power", [-270, -200, -165, -150, 0, 150])
+def test_the_unit_of_a_column_does_not_matter(storage, power):
+    unit = np.ones(P)
+    unit[[0, 2, 5]] = 10.0**power
+    case = CASE.with_(weights=None)
+    solution = solve(STORAGES[storage](unit * CASE.K), case)
+    assert_matches(case, solution)
+    np.testing.assert_allclose(solution.coef * unit, solve(case.K, case).coef, rtol=1e-6)
+
+
+@pytest.mark.parametrize("storage", ["C order", "F order", "csr_array", "csc_array"])
+def test_columns_beyond_double_precision_are_named(storage):
+    K = CASE.K.copy()
+    K[:, 3] *= 1e-300
+    with pytest.raises(ValueError, match="Column 3 of K is too small for double precision"):
+        psvm.solve(STORAGES[storage](K), CASE.y, epsilon=0.1)
+    with pytest.raises(ValueError, match="coefficients would exceed double precision"):
+        psvm.solve(STORAGES[storage](1e-270 * CASE.K), 1e100 * CASE.y, epsilon=0.1)
+    with pytest.raises(ValueError, match="sample_weight is too large"):
+        psvm.solve(Untouchable(), CASE.y, epsilon=0.1, sample_weight=np.full(L, 1e308))
+
+
+# ---------------------------------------------------------------------------------------------
 # Bad input
 
 
@@ -325,8 +422,9 @@ def test_bad_vectors(bad):
 def test_bad_target():
     with pytest.raises(ValueError, match=r"\by\b"):
         psvm.solve(Untouchable(), None, epsilon=0.1)
-    with pytest.raises(ValueError, match=r"\by\b"):
-        psvm.solve(CASE.K, 1e300 * CASE.y, epsilon=0.1)
+    for scale, message in ((1e300, "y has entries too large"), (1e-160, "of y .* are too small")):
+        with pytest.raises(ValueError, match=message):
+            psvm.solve(CASE.K, scale * CASE.y, epsilon=0.1)
 
 
 def test_bad_weights():

@@ -172,6 +172,8 @@ def check_weights(sample_weight, L):
         )
     if (weights < 0).any():
         raise ValueError("sample_weight must not be negative.")
+    if weights.max() > np.finfo(float).max / (4 * L):
+        raise ValueError("sample_weight is too large to be summed in double precision; scale it.")
     if not weights.any():
         raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
     return weights

@@ -18,6 +18,10 @@ from .matrix import Standardized
 PRECISION = 1e-12
 """Violations below this share of ``||K̃'y||_inf`` cannot be certified in double precision."""
 
+SMALLEST, LARGEST = 1e-140, 1e280
+"""Norm of y below which squares underflow, and norm of y over that of a column beyond which
+coefficients may overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -35,10 +39,19 @@ class Problem:
         """State the problem of the standardised matrix K and the raw target y."""
         with np.errstate(over="ignore", invalid="ignore"):
             target = K.target(y)
-            if not np.isfinite(target @ target):
-                raise ValueError(
-                    "y has entries too large to be squared in double precision; scale it."
-                )
+            size = np.sqrt(target @ target)
+        if not np.isfinite(size):
+            raise ValueError("y has entries too large to be squared in double precision; scale it.")
+        if size < SMALLEST and target.any():
+            raise ValueError(
+                "The deviations of y from its mean are too small to be squared in double "
+                "precision; scale it."
+            )
+        if size / LARGEST > K.norms[K.norms > 0].min(initial=np.inf):
+            raise ValueError(
+                "The coefficients would exceed double precision: y is too large, or a column of K "
+                "too small. Scale them."
+            )
         return cls(K, target, K.correlations(y), K.mean(y), float(C), float(epsilon))
 
     def with_parameters(self, *, C=None, epsilon=None):

@@ -20,7 +20,7 @@ import numpy as np
 cdef enum:
     CONVERGED = 0    # the largest violation is within the threshold
     NEED_COLUMN = 1  # column `needed` of Q is missing
-    MAX_STEPS = 2    # the allowed number of steps was made
+    MAX_STEPS = 2    # the allowed amount of work was done
     STALLED = 3      # the best step changes nothing
 
     B_C = 4          # block update after so many variables at +-C,
@@ -29,6 +29,7 @@ cdef enum:
     B_MAX = B_N + 1  # a pair step may change two at once
     GIVE_UP = 4      # more variables than these at a bound end a block update
     MAX_SOLVES = 1000
+    RUN_SOLVES = 20000  # systems of block updates in one run: some tenths of a second
 
 cdef double PARALLEL = 1e-9  # a pair with 1 - Q_ik^2 below this is no pair
 
@@ -86,7 +87,7 @@ cdef class Core:
     cdef bint pair, block
     cdef unsigned char[::1] changed, hit
     cdef Py_ssize_t[B_MAX] members
-    cdef Py_ssize_t n_changed, n_hit, n_since
+    cdef Py_ssize_t n_changed, n_hit, n_since, n_solves
     cdef readonly Py_ssize_t needed, n_iter, n_blocks
 
     def __init__(self, double[::1] alpha, double[::1] F, columns, double C, bint pair, bint block):
@@ -96,7 +97,7 @@ cdef class Core:
         self.hit = np.zeros(alpha.shape[0], dtype=np.uint8)
 
     def run(self, double epsilon, double threshold, Py_ssize_t max_steps):
-        """Make at most `max_steps` steps; returns an event code."""
+        """Make at most `max_steps` steps, fewer if they are costly; returns an event code."""
         cdef int event
         with nogil:
             event = self._run(epsilon, threshold, max_steps)
@@ -106,11 +107,12 @@ cdef class Core:
         cdef Py_ssize_t i, k, step = 0
         cdef double v_i, v_k
         cdef bint moved
+        self.n_solves = 0
         while True:
             i = self._worst(epsilon, threshold)
             if i < 0:
                 return CONVERGED
-            if step == max_steps:
+            if step == max_steps or self.n_solves > RUN_SOLVES:
                 return MAX_STEPS
             if self.address[i] == 0:
                 self.needed = i
@@ -211,6 +213,7 @@ cdef class Core:
         cdef const double* q
         cdef double decrease = 0
         cdef Py_ssize_t s, t, j
+        cdef bint found
         b.n = 0
         b.n_solves = 0
         b.epsilon = epsilon
@@ -231,7 +234,9 @@ cdef class Core:
             b.sign[s] = 1 if current[s] > 0 else -1
             b.lower[s] = 0 if current[s] > 0 else -self.C
             b.upper[s] = self.C if current[s] > 0 else 0
-        if not optimize(&b, active, current, gradient, new):
+        found = optimize(&b, active, current, gradient, new)
+        self.n_solves += b.n_solves
+        if not found:
             return
         for s in range(b.n):
             delta[s] = new[s] - current[s]

@@ -144,6 +144,10 @@ class DataMatrix(ABC):
         """A new, empty `ColumnBlock` of K, which standardises this matrix."""
         return DenseBlock(K)
 
+    def occupied(self, index):
+        """Those of the columns `index` that may hold anything but zeros."""
+        return index
+
     def sample_rows(self, count):
         """About `count` rows on which columns can be compared; none if that would say nothing."""
         L = self.shape[0]

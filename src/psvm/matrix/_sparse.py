@@ -71,6 +71,15 @@ class SparseMatrix(DataMatrix):
             return super().column_block(K)
         return SparseBlock(K, self._stored_columns)
 
+    def occupied(self, index):
+        if self._by_columns:
+            return index[np.diff(self.K.indptr)[index] > 0]
+        stored = np.zeros(self.shape[1], dtype=bool)
+        if len(index):
+            for first in range(0, self.K.nnz, BLOCK_ENTRIES):
+                stored[self.K.indices[first : first + BLOCK_ENTRIES]] = True
+        return index[stored[index]]
+
     def sample_rows(self, count):
         if self._density * count < ENTRIES:
             return np.empty(0, dtype=np.intp)

@@ -7,6 +7,13 @@ from ._base import BLOCK_BYTES, FEW, block_slices
 
 CONSTANT = 1e-12
 """A column whose centred norm is at most this share of its norm has no variance."""
+DOMINATED = 1e6
+"""Norm over centred norm, times the root of the number of rows, from which products with the raw
+column lose so many digits that they are formed from the standardised column instead."""
+TINY, LEAST = 1e-140, 1e-280
+"""Entries below which squares underflow, and norms below which coefficients would overflow."""
+UNEVEN = 1e8
+"""Ratio of the largest to the smallest weight from which the same holds for all columns."""
 
 
 def joint_rmatvec(matrices, vectors):
@@ -15,7 +22,10 @@ def joint_rmatvec(matrices, vectors):
         return [K.rmatvec(v) for K, v in zip(matrices, vectors, strict=True)]
     weighted = np.array([K._root * v for K, v in zip(matrices, vectors, strict=True)])
     products = np.ascontiguousarray(matrices[0].matrix.rmatvec(weighted.T).T)
-    return [K._centred(*pair) for K, *pair in zip(matrices, products, weighted, strict=True)]
+    return [
+        K._exact(K._centred(product, w), v)
+        for K, v, product, w in zip(matrices, vectors, products, weighted, strict=True)
+    ]
 
 
 class Standardized:
@@ -28,6 +38,10 @@ class Standardized:
     so that the columns of K̃ have norm one and are orthogonal to ``sqrt(w)``. A column without
     variance becomes zero: it is never divided by. Rows are left out by a weight of 0 and columns
     by `usable`, so that all folds of a cross-validation share one K.
+
+    Products with K̃ are products with K and a correction of rank one. That loses digits where the
+    mean of a column is large beside its deviations, or where weights differ by many orders of
+    magnitude. The products of such delicate columns are formed from blocks of K̃ itself.
 
     Parameters
     ----------
@@ -84,7 +98,6 @@ class Standardized:
 
     def _know(self, means, norms, sizes, usable=None):
         """Take the statistics of the columns."""
-        self.means, self.norms = means, norms
         wrong = np.flatnonzero(~np.isfinite(sizes))
         if len(wrong):
             raise ValueError(
@@ -92,40 +105,103 @@ class Standardized:
                 f"{len(wrong)} columns, first in column {wrong[0]}. Impute or leave out what is "
                 "missing, and divide large columns by their largest entry."
             )
+        self.means, self.norms = means, norms
+        index = self._find_delicate(norms, sizes)
+        self._shift, self._rest = np.zeros_like(means), means
+        if len(index):
+            self._rest = means.copy()
+            for block in block_slices(len(index), 8 * self.shape[0]):
+                self._look_closely(index[block], sizes)
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         if usable is not None:
             self.norms[~usable] = 0.0
+        self._delicate = index[self.norms[index] > 0]
         self._inverse = np.divide(
             1.0, self.norms, out=np.zeros_like(self.norms), where=self.norms > 0
         )
 
+    def _find_delicate(self, norms, sizes):
+        """The columns whose statistics, or products with the raw columns, may lose digits."""
+        if self.weights.max() > UNEVEN * self.weights[self.weights > 0].min():
+            return np.arange(self.shape[1])
+        tiny = sizes < TINY * max(np.sqrt(self.weights.sum()), 1.0)
+        dominated = np.sqrt(self.shape[0]) * sizes > DOMINATED * norms
+        dominated &= (norms > CONSTANT * sizes) & ~tiny
+        tiny = self.matrix.occupied(np.flatnonzero(tiny))
+        return np.concatenate([np.flatnonzero(dominated), tiny])
+
+    def _look_closely(self, index, sizes):
+        """Statistics of some columns from differences to the row that counts most.
+
+        These have all their digits, and so has their mean, `_rest`: the mean of a column is kept
+        as a sum of two numbers. Powers of two keep squares from under- or overflowing.
+        """
+        rows = np.flatnonzero(self.weights)
+        root, unit = _scaled(self._root[rows])
+        D = self.matrix.columns(index)[rows]
+        shift = D[np.argmax(root)].copy()
+        D, power = _scaled(D - shift)
+        rest = np.square(root) @ D / np.square(root).sum()
+        D, inner = _scaled(root[:, None] * (D - rest))
+        norms = np.ldexp(np.sqrt(np.square(D).sum(axis=0)), power + inner + unit)
+        small = np.flatnonzero((norms < LEAST) & D.any(axis=0))
+        if len(small):
+            raise ValueError(
+                f"Column {index[small[0]]} of K is too small for double precision: the norm of its "
+                f"deviations from the mean is below {LEAST:g}. Multiply the column by a large "
+                "number, or leave it out."
+            )
+        self._shift[index], self._rest[index] = shift, np.ldexp(rest, power)
+        self.means[index], self.norms[index] = shift + self._rest[index], norms
+        sizes[index] = np.hypot(norms, np.sqrt(self.weights.sum()) * np.abs(self.means[index]))
+
     def target(self, y):
         """The centred and weighted target, ``sqrt(w) (y - mean)``; exactly 0 for a constant y."""
-        centred = self._root * (y - self.mean(y))
-        if np.abs(centred).max() <= CONSTANT * np.abs(self._root * y).max():
-            return np.zeros_like(centred)
-        return centred
+        shift, rest = self._means_of(y)
+        counts = self.weights > 0
+        if np.ptp(y[counts]) <= CONSTANT * np.abs(y[counts]).max():
+            return np.zeros_like(y)
+        return self._root * ((y - shift) - rest)
 
     def mean(self, y):
         """The weighted mean of y."""
-        return float(self.weights @ y / self.weights.sum())
+        return float(sum(self._means_of(y)))
+
+    def _means_of(self, y):
+        """The mean of y as its value in the row that counts most and a small correction."""
+        shift = y[np.argmax(self.weights)]
+        return shift, self.weights @ (y - shift) / self.weights.sum()
 
     def matvec(self, a):
         """``K̃ @ a`` for a vector or a block of vectors."""
         scaled = (self._inverse * a.T).T
-        return (self._root * (self.matrix.matvec(scaled) - self.means @ scaled).T).T
+        scaled[self._delicate] = 0.0
+        product = (self._root * (self.matrix.matvec(scaled) - self.means @ scaled).T).T
+        for index in self._delicate_blocks():
+            product += self.columns(index) @ a[index]
+        return product
 
     def rmatvec(self, v):
         """``K̃.T @ v`` for a vector or a block of vectors."""
         weighted = (self._root * v.T).T
-        return self._centred(self.matrix.rmatvec(weighted), weighted)
+        return self._exact(self._centred(self.matrix.rmatvec(weighted), weighted), v)
 
     def correlations(self, y):
         """``K̃.T @ target(y)``."""
         known, weighted, product = self._surveyed
-        if y is not known:
+        if y is not known or len(self._delicate):
             return self.rmatvec(self.target(y))
         return self._centred(product.copy(), weighted)
+
+    def _exact(self, product, v):
+        """``K̃.T @ v``, in place, once more where the product with the raw columns loses digits."""
+        for index in self._delicate_blocks():
+            product[index] = self.columns(index).T @ v
+        return product
+
+    def _delicate_blocks(self):
+        blocks = block_slices(len(self._delicate), 8 * self.shape[0])
+        return [self._delicate[block] for block in blocks]
 
     def _centred(self, product, weighted):
         """``K̃'v`` from ``K'(sqrt(w) v)``, which is overwritten, and ``sqrt(w) v``."""
@@ -135,6 +211,9 @@ class Standardized:
 
     def evaluate(self, alpha, y):
         """``r = y - K̃ alpha`` and ``K̃'r``; where K lies by rows, in one pass over it."""
+        if len(self._delicate):
+            r = y - self.matvec(alpha)
+            return r, self.rmatvec(r)
         scaled = self._inverse * alpha
         shift = self.means @ scaled
 
@@ -158,7 +237,9 @@ class Standardized:
     def _standardised(self, K_b, index, root):
         """Some rows of the columns `index` of K, which are overwritten if they lie by columns."""
         K_b = np.asfortranarray(K_b)
-        standardise(K_b, self.means[index], self._inverse[index], root)
+        if len(self._delicate):
+            K_b -= self._shift[index]
+        standardise(K_b, self._rest[index], self._inverse[index], root)
         return K_b
 
     def column_block(self):
@@ -181,6 +262,9 @@ class Standardized:
 
     def gram(self):
         """``Q = K̃'K̃`` for few columns, with an exact unit diagonal."""
+        if len(self._delicate):
+            Q = self.gram_columns(np.arange(self.shape[1]))
+            return (Q + Q.T) / 2
         Q = self._gram
         if Q is None:
             Q = self.matrix.centred_gram(self.means, self.weights)
@@ -193,3 +277,9 @@ class Standardized:
         """Coefficients of the raw columns: ``K̃ a`` without weights is ``K @ coef + shift``."""
         scaled = self._inverse * alpha
         return scaled, -float(self.means @ scaled)
+
+
+def _scaled(X):
+    """X with each column times a power of two, the largest entry near one, and minus the powers."""
+    power = np.frexp(np.abs(X).max(axis=0))[1]
+    return np.ldexp(X, -power), power

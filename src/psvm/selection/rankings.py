@@ -5,8 +5,11 @@ a feature in a problem of more classes by its best one-vs-rest value, which is t
 `PSVMSelector` as well.
 """
 
+import warnings
+
 import numpy as np
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
 
@@ -14,6 +17,9 @@ from .._validation import check_number, check_positive_integer, check_X_y, targe
 from ..matrix import Standardized, as_matrix
 
 __all__ = ["fisher", "pearson", "r2w2", "relief", "rfe", "signal_to_noise", "t_test"]
+
+STEPS = 200_000
+"""Steps of one support vector machine: some seconds at most for some thousand samples."""
 
 
 def fisher(X, y):
@@ -172,7 +178,7 @@ def relief(X, y, n_neighbors=10):
     return scores / len(y)
 
 
-def rfe(X, y, C=1.0, step=0.1):
+def rfe(X, y, C=1.0, step=0.1, max_iter=STEPS):
     """Recursive feature elimination with a linear support vector machine.
 
     In each round the share `step` of the features that are left, at least one, with the smallest
@@ -188,11 +194,19 @@ def rfe(X, y, C=1.0, step=0.1):
         Parameter of the support vector machine.
     step : float, default=0.1
         Share of the features that one round drops.
+    max_iter : int, default=200000
+        Largest number of steps of one support vector machine. Where C is so large that the classes
+        have to be separated and the features do not separate them, it would take a very long time.
 
     Returns
     -------
     ndarray of shape (n_features,)
         The place from the end: 0 was dropped first, ``n_features - 1`` is the best one.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a machine needs more steps. It is used as it is.
 
     Examples
     --------
@@ -203,17 +217,37 @@ def rfe(X, y, C=1.0, step=0.1):
     >>> np.sort(np.argsort(rfe(X, y))[-2:])
     array([1, 3])
     """
+    check_number("C", C, above=0)
+    check_number("step", step, least=0)
+    check_positive_integer("max_iter", max_iter)
     X, y = _check_data(X, y)
-    left, dropped = np.arange(X.shape[1]), []
+    left, dropped, unfinished = np.arange(X.shape[1]), [], []
     while len(left):
-        weights = SVC(kernel="linear", C=C).fit(X[:, left], y).coef_
-        order = np.argsort(np.square(weights).sum(axis=0), kind="stable")
+        machine = _fit(SVC(kernel="linear", C=C, max_iter=max_iter), X[:, left], y)
+        if machine.fit_status_ != 0:
+            unfinished.append(len(left))
+        order = np.argsort(np.square(machine.coef_).sum(axis=0), kind="stable")
         n_drop = max(1, int(step * len(left)))
         dropped.append(left[order[:n_drop]])
         left = np.sort(left[order[n_drop:]])
     scores = np.empty(X.shape[1])
     scores[np.concatenate(dropped)] = np.arange(X.shape[1])
+    if unfinished:
+        warnings.warn(
+            f"{len(unfinished)} of {len(dropped)} support vector machines needed more than "
+            f"{max_iter} steps, the first that of {unfinished[0]} features. Decrease C, "
+            "standardise the features or increase max_iter.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return scores
+
+
+def _fit(machine, X, y):
+    """Fit a machine, whose `fit_status_` tells whether it needed too many steps."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return machine.fit(X, y)
 
 
 def r2w2(X, y, ridge=0.1, max_iter=50):
@@ -282,7 +316,8 @@ def _scaling_factors(X, signs, ridge, max_iter):
 
 def _margin(K, signs):
     """Signed dual variables of the hard-margin machine of a kernel matrix, and W^2."""
-    machine = SVC(kernel="precomputed", C=1e8 / np.trace(K), tol=1e-4).fit(K, signs)
+    machine = SVC(kernel="precomputed", C=1e8 / np.trace(K), tol=1e-4, max_iter=STEPS)
+    machine = _fit(machine, K, signs)
     a = np.zeros(len(K))
     a[machine.support_] = machine.dual_coef_[0]
     return a, a @ K @ a

@@ -17,8 +17,9 @@ CHUNK = 2_000_000
 """Variables looked at in one uninterrupted run of the core: a few hundredths of a second."""
 PATIENCE = 20
 """Runs of the core without a new low after which double precision allows no more."""
-SMALL = 1024
-"""Up to this many columns Q is formed at once: one matrix product costs less than many."""
+SMALL, WIDTH = 1024, 128
+"""Up to `SMALL` columns of K, those of Q are formed `WIDTH` at once: one matrix product costs less
+than many, and limits of time are seen between two of them."""
 
 
 class Event(enum.IntEnum):
@@ -96,17 +97,17 @@ class GramColumns:
         self.K = K
         self.kept = {}
         self.address = np.zeros(K.shape[1], dtype=np.uintp)
-        self._all = None
+        self._width = WIDTH if K.shape[1] <= SMALL else 1
+        self._formed = {}
 
     def fetch(self, j):
         """Evaluate column j."""
-        P = self.K.shape[1]
-        if P <= SMALL:
-            if self._all is None:
-                self._all = np.ascontiguousarray(self.K.gram_columns(np.arange(P)).T)
-            column = self._all[j]
-        else:
-            column = np.ascontiguousarray(self.K.gram_columns(np.array([j]))[:, 0])
+        number, place = divmod(j, self._width)
+        if number not in self._formed:
+            first = number * self._width
+            index = np.arange(first, min(first + self._width, self.K.shape[1]))
+            self._formed[number] = np.ascontiguousarray(self.K.gram_columns(index).T)
+        column = self._formed[number][place]
         self.kept[j] = column
         self.address[j] = column.ctypes.data
 
@@ -141,8 +142,9 @@ class _Run:
                 self.F[:] = self.certify()[1]
                 if self.worst() <= self.problem.threshold(self.options.tol):
                     status = Status.OPTIMAL
-                elif self.core.n_iter == steps or not self.progress():
-                    status = self.limit() or Status.STALLED
+                else:
+                    stuck = self.core.n_iter == steps or not self.progress()
+                    status = self.limit() or (Status.STALLED if stuck else None)
         return self.solution(status)
 
     def iterate(self):

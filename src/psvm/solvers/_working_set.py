@@ -35,12 +35,18 @@ ROOM = 100 * 2**20
 """Bytes of dense columns, beyond which variables at 0 leave the working set."""
 WORK = 5e8
 """Operations of one uninterrupted run of the core: less than half a second."""
-DEPENDENT = 1e-10
-"""Squared distance from the others below which a column counts as their combination."""
+DEPENDENT, BOLD = 1e-10, 1e-13
+"""Squared distance from the others below which a column counts as their combination, and the same
+after a slow round: where many columns nearly depend on each other, more of them are needed."""
 CAUTION = 100.0
 """Factor of that distance after a round in which rounding errors undid the progress."""
 PATIENCE = 4
-"""Such rounds in a row after which double precision allows no more."""
+"""Such rounds in a row, or slow ones, after which double precision allows no more."""
+NOISE = 64 * np.finfo(float).eps
+"""Rounding error of a gradient as a share of ``||alpha||_1``, the columns having norm one."""
+SLOW = 0.95
+"""A round that leaves more than this of the objective and of the smallest violation is slow, once
+the violation may be rounding."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +178,7 @@ class _Run:
         self.began = time.perf_counter()
         self.options, self.problem, self.workspace = options, problem, workspace
         self.threshold = problem.threshold(options.tol)
-        self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
+        self.n_iter, self.patience, self.smallest, self.batch = 0, PATIENCE, np.inf, options.batch
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
         self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
@@ -322,17 +328,28 @@ class _Run:
         return None
 
     def judge(self, before):
-        """Take a round back that made things worse; too many of them are the end."""
+        """Take a round back that made things worse; too many of them, or slow ones, are the end."""
         alpha, r, _, d = before
-        lower = self.value(self.alpha, self.r) < (1 - 1e-15) * self.value(alpha, r)
-        if lower or self.d.max() < 0.99 * d.max():
+        value, old_value = self.value(self.alpha, self.r), self.value(alpha, r)
+        worst, old_worst = self.d.max(), d.max()
+        worse = value >= (1 - 1e-15) * old_value and worst >= 0.99 * old_worst
+        slow = value > SLOW * old_value and worst > SLOW * self.smallest and self.noisy()
+        self.smallest = min(self.smallest, worst)
+        if not (worse or slow):
             self.patience = PATIENCE
             return None
-        self.alpha, self.r, self.F, self.d = before
-        self.fixed = None
-        self.workspace.small.S.dependent *= CAUTION
+        if worse:
+            self.alpha, self.r, self.F, self.d = before
+            self.fixed = None
+            self.workspace.small.S.dependent *= CAUTION
+        else:
+            self.workspace.small.S.dependent = BOLD
         self.patience -= 1
         return Status.STALLED if self.patience == 0 else None
+
+    def noisy(self):
+        """Whether the violations may be nothing but rounding errors of the gradient."""
+        return self.d.max() <= NOISE * np.abs(self.alpha).sum()
 
     def value(self, alpha, r):
         """The objective plus ``1/2 y'y``: a sum without cancellation."""
