@@ -1,6 +1,8 @@
 """PSVCCV, PSVRCV and cross_val_error: as good as loops of cold fits; files of results."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -313,6 +315,91 @@ def test_file_of_another_search_is_refused(tmp_path):
     path.write_text("not ours\n")
     with pytest.raises(ValueError, match="not a file of results"):
         PSVCCV(results_file=path, **FEW).fit(X, y)
+
+
+def test_damaged_line_is_named(tmp_path):
+    X, y = moons()
+    path = tmp_path / "search.jsonl"
+    PSVCCV(results_file=path, **FEW).fit(X, y)
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    place = lines[4].index(b"scores") + 15  # inside of a number
+    digit = b"1" if lines[4][place : place + 1] != b"1" else b"2"
+    changes = {
+        "a digit": lines[4][:place] + digit + lines[4][place + 1 :],
+        "no JSON": lines[4][:-9] + b"\n",
+        "no object": b"[]\n",
+        "no digest": b"{}\n",
+        "no text": b"\xff\xfe\n",
+    }
+    for name, line in changes.items():
+        path.write_bytes(b"".join([*lines[:4], line, *lines[5:]]))
+        damaged = path.read_bytes()
+        with pytest.raises(ValueError, match=r"search\.jsonl' is damaged: line 5"):
+            PSVCCV(results_file=path, **FEW).fit(X, y)
+        assert path.read_bytes() == damaged, name
+    path.write_bytes(b"".join([*lines[:4], *lines[5:]]))  # what the message advises
+    PSVCCV(results_file=path, **FEW).fit(X, y)
+    assert len(path.read_bytes().splitlines()) == len(lines)
+
+
+def test_file_that_is_not_ours_is_left_alone(tmp_path):
+    X, y = moons(30)
+    path = tmp_path / "thesis.txt"
+    for text in ("not ours", "not ours\n", "[1]\n", "{}\n", "\n", '{"search": 1}\n{"key": '):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"not a file of results|another search"):
+            PSVCCV(results_file=path, **FEW).fit(X, y)
+        assert path.read_text() == text
+
+
+@pytest.mark.parametrize("size", [0, 1, 30])
+def test_interrupted_first_line_starts_again(tmp_path, size):
+    X, y = moons(30)
+    path = tmp_path / "search.jsonl"
+    PSVCCV(results_file=path, **FEW).fit(X, y)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:size])
+    PSVCCV(results_file=path, **FEW).fit(X, y)
+    assert path.read_bytes().splitlines()[0] == whole.splitlines()[0]
+    assert len(path.read_bytes().splitlines()) == len(whole.splitlines())
+
+
+FULL_DISK = """
+import resource, sys
+from sklearn.datasets import make_moons
+from psvm import PSVCCV
+X, y = make_moons(60, noise=0.2, random_state=0)
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+try:
+    PSVCCV(epsilons=6, gammas=[0.5, 2.0], results_file=sys.argv[1]).fit(X, y)
+except OSError as error:
+    print("refused", error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a limit of the size of files")
+def test_full_disk_keeps_what_is_there(tmp_path):
+    """A file that may not grow: every whole line stays, and the search goes on with room."""
+    path = tmp_path / "search.jsonl"
+
+    def run(limit):
+        command = [sys.executable, "-c", FULL_DISK, str(path), str(limit)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    assert run(10**6) == ""
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    kept = b"".join(lines[:4])
+    for limit in (len(kept), len(kept) + 20, 100):
+        path.write_bytes(kept)
+        assert "refused" in run(limit)
+        assert path.read_bytes() == kept
+    assert run(10**6) == ""
+    assert len(path.read_bytes().splitlines()) == len(lines)
+    assert path.read_bytes().startswith(kept)
 
 
 def test_progress_is_shown(capsys):

@@ -34,7 +34,7 @@ from psvm import PSVC, PSVR, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCC
 from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from psvm.evaluation import RejectOption
 from psvm.io import ModelFileError, export_numpy, export_text, model_info, register
-from psvm.io._container import DIGEST
+from psvm.io._container import DIGEST, read_container, write_container
 from psvm.kernels import (
     RBF,
     Constant,
@@ -532,6 +532,272 @@ def test_wrong_metadata(small, change, message):
 def test_rebuilding_changes_nothing(small):
     """The premise of the tests around this one."""
     assert accept_or_refuse(small, rebuilt(small[0], lambda metadata: None))
+
+
+# --- parts that do not fit each other
+
+
+def state_of(metadata, arrays, *path):
+    """The state of an object within a model; numbers are steps of a pipeline or parts."""
+    value = metadata["model"]
+    for name in path:
+        value = value["state"][name]
+    return value["state"]
+
+
+def array_of(metadata, arrays, *path):
+    """The number of an array in the state of an object."""
+    *path, name = path
+    return state_of(metadata, arrays, *path)[name]["index"]
+
+
+def resize(change, *path):
+    """Give an array another size, or other values."""
+
+    def craft(metadata, arrays):
+        i = array_of(metadata, arrays, *path)
+        arrays[i] = change(arrays[i])
+
+    return craft
+
+
+def put(value, *path):
+    """Replace a part of the state."""
+
+    def craft(metadata, arrays):
+        *path_, name = path
+        state_of(metadata, arrays, *path_)[name] = value
+
+    return craft
+
+
+def fewer_coefficients(metadata, arrays):
+    """A valid csr matrix of the right shape, whose entries are fewer than compiled code reads."""
+    data, indices, indptr = state_of(metadata, arrays)["_dual_coef_"]["parts"]
+    arrays[data["index"]] = arrays[data["index"]][:1]
+    arrays[indices["index"]] = arrays[indices["index"]][:1]
+    arrays[indptr["index"]] = np.minimum(arrays[indptr["index"]], 1)
+
+
+def longer(a):
+    return np.concatenate([a, a[-1:]])
+
+
+def more_names(a):
+    return np.append(a, [f"~{i:05d}" for i in range(10_000)])
+
+
+SEVERAL = np.digitize(X[:, 0], [-0.2, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("model", "craft", "message"),
+    [
+        ("words", resize(more_names, "_prepared", "names"), "one name for each column"),
+        ("words", resize(lambda a: a[:-1], "_prepared", "names"), "one name for each column"),
+        ("words", resize(lambda a: a[::-1], "_prepared", "names"), "not sorted"),
+        ("words", put([10**6, 16], "_prepared", "shape"), "another shape"),
+        ("words", resize(lambda a: a[:, :-1], "dual_coef_"), "n_support_ is wrong"),
+        ("words", resize(longer, "intercept_"), "intercept_ has shape"),
+        ("words", put(None, "_prepared"), "support objects"),
+        ("sparse svc", fewer_coefficients, "_dual_coef_ has a wrong size"),
+        ("sparse svc", resize(longer, "_n_support"), "_n_support has shape"),
+        ("sparse svc", resize(lambda a: a + 1, "_n_support"), "numbers of support vectors"),
+        ("sparse svc", resize(lambda a: a + 10**6, "support_"), "places of its support"),
+        ("sparse svc", resize(lambda a: a[:-1], "_intercept_"), "_intercept_ has shape"),
+        ("sparse svc", put("nu_svr", "_impl"), "no attribute"),
+        ("sparse svc", put(True, "_effective_probability"), "_probB are missing"),
+        ("sparse svc", put(False, "_sparse"), "no array"),
+        ("sparse svc", put("wide", "shape_fit_"), "shape_fit_ is wrong"),
+        ("svc", resize(lambda a: a[:, :1], "support_vectors_"), "support_vectors_ has shape"),
+        ("svc", resize(lambda a: a.astype("f4"), "_dual_coef_"), "no doubles"),
+        ("svc", resize(lambda a: np.append(a, 0.0), "_probA"), "_probA has shape"),
+        ("psvc", resize(lambda a: a[:-1], "alpha_"), "alpha_ has shape"),
+        ("psvc", resize(longer, "column_norms_"), "column_norms_ has shape"),
+        ("psvc", resize(np.zeros_like, "column_norms_"), "has no norm"),
+        ("psvc", resize(lambda a: a[:-1], "intercept_"), "intercept_ has shape"),
+        ("psvc", resize(lambda a: a[::-1], "classes_"), "different labels in order"),
+        ("psvc", put(7, "n_support_"), "n_support_ is wrong"),
+        ("fisher", resize(lambda a: a[:, :1], "covariances_"), "covariances_ has shape"),
+        ("fisher", resize(lambda a: -a, "covariances_"), "ositive definite"),
+        ("genes", resize(lambda a: a + 1000, "_scaled", "index"), "columns are wrong"),
+        ("genes", put(None, "classifier_"), "classifier_ is NoneType"),
+        ("calibrated", put([], "calibrated_classifiers_"), "calibrated classifiers are missing"),
+        ("sphered", resize(lambda a: a[:, 1:], "dual_coef_"), "basis_ has shape"),
+        ("reject", resize(lambda a: np.array(["a", "b"]), "classes_"), "are others"),
+        ("selector", resize(lambda a: a[1:], "importance_"), "importance_ has shape"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_parts_that_do_not_fit(tmp_path, fitted, model, craft, message):
+    psvm.save(fitted[model], tmp_path / "m.psvm")
+    psvm.load(tmp_path / "m.psvm")
+    metadata, arrays = read_container(tmp_path / "m.psvm")
+    craft(metadata, arrays)
+    write_container(tmp_path / "m.psvm", metadata, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        psvm.load(tmp_path / "m.psvm")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return {
+        "words": LeastSquaresSVC(kernel=Spectrum(2)).fit(WORDS, HALF),
+        "sparse svc": SVC().fit(sp.csr_matrix(X), SEVERAL),
+        "svc": SVC().fit(X, SEVERAL),
+        "psvc": PSVC(epsilon=0.5).fit(X, SEVERAL),
+        "fisher": KernelFisherDiscriminant().fit(X, SEVERAL),
+        "genes": GeneSelector(n_features=[2], smoothing=0, cv=3).fit(GENES, STATE),
+        "calibrated": CalibratedClassifierCV(PSVC(epsilon=1.0), cv=3).fit(X, Y),
+        "sphered": SpheredSVC().fit(X, Y),
+        "reject": RejectOption(LogisticRegression()).fit(X, Y),
+        "selector": PSVMSelector(n_features=3).fit(GENES, STATE),
+    }
+
+
+def test_every_class_is_checked():
+    """Whoever allows a class in model files says what must hold of it."""
+    entries = psvm.io._registry.registry()._by_name.values()
+    assert [e.name for e in entries if e.check is None] == ["psvm.SMO", "psvm.WorkingSet"]
+
+
+# --- memory
+
+WITHIN = """
+import json, resource, sys
+import psvm, psvm.io
+psvm.PSVC(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0, 1]).predict([[1.0]])
+psvm.io._registry.registry()
+for path, size, n_features in json.loads(sys.argv[1]):
+    with open("/proc/self/statm") as statm:
+        size += int(statm.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size, -1))
+    try:
+        outcome = str(psvm.load(path).predict([[0.1] * n_features])[0])
+    except psvm.io.ModelFileError as error:
+        outcome = "out of memory" if "MemoryError" in str(error) else str(error)
+    print(json.dumps(outcome))
+"""
+MANY = 2**20 - 100
+UNFOLDING = {
+    "a scalar": ('{"type": "scalar", "dtype": "<U100000000", "value": "a"}', "is not allowed"),
+    "another": ('{"type": "scalar", "dtype": "<U1000000", "value": "a"}', "has the dtype"),
+    "a dtype": ('{"type": "dtype", "value": "<U100000000", "class": false}', "is not allowed"),
+    "24 MB of lists": ("[" + "[]," * 2**23 + "[]]", "lists and objects"),
+}
+LARGE = {
+    "lists": "[" + "[]," * MANY + "[]]",
+    "lists of strings": "[" + '["ab"],' * (MANY // 2) + "[]]",
+    "strings": "[" + '"ab",' * MANY + "1]",
+    "numbers": "[" + "1.5," * MANY + "1]",
+}
+
+
+def description(metadata, arrays, text):
+    """A file with a parameter that is written in any way, not only as we write it."""
+    metadata["model"]["params"]["class_weight"] = "HERE"
+    metadata["arrays"] = [{"dtype": a.dtype.str, "shape": a.shape} for a in arrays]
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.comment = b"0" * DIGEST
+        archive.writestr("model.json", json.dumps(metadata).replace('"HERE"', text))
+        for i, array in enumerate(arrays):
+            file = io.BytesIO()
+            np.save(file, array)
+            archive.writestr(f"arrays/{i}.npy", file.getvalue())
+    return signed(buffer.getvalue())
+
+
+def many_columns(path):
+    """A model that says it has a hundred million columns."""
+    metadata, arrays = read_container(path)
+    metadata["model"]["state"]["_n_columns"] = 10**8
+    write_container(path, metadata, arrays)
+    assert path.stat().st_size < 5_000
+
+
+@pytest.fixture(scope="module")
+def within(tmp_path_factory):
+    """What models predict in a process that gets a few bytes more than psvm itself."""
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("the limit is relative to a size that Linux tells")
+    folder, cases = tmp_path_factory.mktemp("within"), {}
+    small = folder / "small.psvm"
+    psvm.save(PSVC(epsilon=3.0).fit(X, Y), small)
+    for name, text in {**{k: v[0] for k, v in UNFOLDING.items()}, **LARGE}.items():
+        path = folder / f"{name}.psvm"
+        path.write_bytes(description(*read_container(small), text))
+        cases[name] = path, 2**28 if name in UNFOLDING else 64 * path.stat().st_size, 2
+    many_columns(small)
+    cases["many columns"] = small, 2**26, 2
+    Z = np.random.default_rng(0).normal(size=(600, 2000))
+    path = folder / "arrays.psvm"
+    psvm.save(LeastSquaresSVC(kernel="linear").fit(Z, Z[:, 0] > 0), path)
+    cases["arrays"] = path, 5 * path.stat().st_size, 2000
+    command = [(str(path), *numbers) for path, *numbers in cases.values()]
+    command = [sys.executable, "-c", WITHIN, json.dumps(command)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(cases, map(json.loads, done.stdout.splitlines()), strict=True))
+
+
+@pytest.mark.parametrize("name", UNFOLDING)
+def test_small_files_do_not_unfold(within, name):
+    assert UNFOLDING[name][1] in within[name]
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_memory_is_proportional_to_the_file(within, name):
+    """docs/models.md: at most 64 times the size of the file, the worst being empty lists."""
+    assert within[name] in ("no", "yes")
+
+
+def test_arrays_are_held_a_few_times(within):
+    """Bytes, array, and what checking and preparing takes: five times in all."""
+    assert within["arrays"] in ("True", "False")
+
+
+def test_many_columns_take_no_memory(tmp_path, within):
+    """The columns that are not in the support are not in the file, and not in memory either."""
+    model = PSVC(epsilon=3.0).fit(X, Y)
+    assert within["many columns"] == model.predict([[0.1, 0.1]])[0]
+    path = tmp_path / "m.psvm"
+    psvm.save(model, path)
+    many_columns(path)
+    loaded = psvm.load(path)
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert export_text(loaded).split("support objects (")[1]
+    assert export_numpy(loaded)
+    psvm.save(loaded, tmp_path / "again.psvm")
+    assert (tmp_path / "again.psvm").read_bytes() == path.read_bytes()
+    assert not {"alpha_", "column_means_", "column_norms_"} & set(vars(loaded))
+
+
+def test_long_strings_and_other_arrays_cannot_be_saved(tmp_path):
+    matrices = pytest.importorskip("Bio.Align.substitution_matrices")
+    kernel = SmithWaterman(matrix=matrices.load("BLOSUM62"))
+    with pytest.raises(TypeError, match="it is a Array"):
+        psvm.save(PSVC(kernel=kernel, epsilon=0.5).fit(WORDS, HALF), tmp_path / "m.psvm")
+
+
+def test_names_of_matrices_are_no_paths(tmp_path):
+    pytest.importorskip("Bio")
+    path = tmp_path / "scores"
+    path.write_text("   A  C\nA  1 -1\nC -1  1\n")
+    with pytest.raises(ValueError, match=r"matrix must be one of"):
+        SmithWaterman(matrix=str(path))(["AC"])
+
+
+def test_loaded_search_shows_all_columns(tmp_path):
+    model = psvm.PSVCCV(epsilons=4, gammas=[1.0], cv=3).fit(X, Y)
+    loaded = again(model, tmp_path)
+    np.testing.assert_array_equal(loaded.alpha_, model.alpha_)
+    assert loaded.alpha_ is loaded.best_estimator_.alpha_
+    assert np.isnan(loaded.column_means_).sum() == len(X) - model.n_support_
+    with pytest.raises(AttributeError, match="alpha_"):
+        clone(loaded).alpha_  # noqa: B018
+    refitted = loaded.best_estimator_.set_params(warm_start=True).fit(X, Y)
+    assert not np.isnan(refitted.column_means_).any()
 
 
 def test_deep_nesting(small):

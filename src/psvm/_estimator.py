@@ -50,7 +50,45 @@ class Description(NamedTuple):
     """The kernel, if K is not measured."""
 
 
-class BasePSVM(ReportMixin, KernelMixin, BaseEstimator):
+PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
+"""Fitted attributes with an entry for each column of K."""
+
+
+class PerColumn:
+    """One of PER_COLUMN in a loaded model, which holds only the entries of its support.
+
+    So its memory is that of its file, however many columns there were. The other entries are
+    filled in when somebody asks for them; a search asks its chosen model. After `fit` the attribute
+    itself is there, and this is not used.
+    """
+
+    def __init__(self, rest):
+        self.rest = rest
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, model, owner=None):
+        attributes = {} if model is None else vars(model)
+        if "best_estimator_" in attributes:
+            return getattr(attributes["best_estimator_"], self.name)
+        if "_at_support" not in attributes:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
+        values = attributes["_at_support"][self.name]
+        full = np.full((*values.shape[:-1], model._n_columns), self.rest)
+        full[..., model.support_] = values
+        attributes[self.name] = full
+        return full
+
+
+class PerColumnMixin:
+    """The three attributes."""
+
+    alpha_ = PerColumn(0.0)
+    column_means_, column_norms_ = PerColumn(np.nan), PerColumn(np.nan)
+
+
+class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
 
     def __init__(
@@ -318,10 +356,7 @@ class BasePSVM(ReportMixin, KernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        alpha, means, norms = (
-            np.atleast_2d(values)[:, self.support_]
-            for values in (self.alpha_, self.column_means_, self.column_norms_)
-        )
+        alpha, means, norms = (np.atleast_2d(self._support_values(name)) for name in PER_COLUMN)
         # Columns without part in a machine have alpha = 0 and norm 0.
         coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
         # Values are centred before they are summed: a large mean costs no digits.
@@ -343,6 +378,11 @@ class BasePSVM(ReportMixin, KernelMixin, BaseEstimator):
         with threads():
             decisions = np.concatenate(map_blocks(values, blocks))
         return check_decisions(decisions, self.kernel)
+
+    def _support_values(self, name):
+        """The entries of the support in one of PER_COLUMN."""
+        full = vars(self).get(name)
+        return self._at_support[name] if full is None else full[..., self.support_]
 
     def _support_columns(self, X):
         """The columns of the support objects."""

@@ -12,6 +12,10 @@ DEEPEST = 60
 """Levels of nesting."""
 
 
+LONGEST = 2**22
+"""Bytes of one entry of an array: strings of a million letters."""
+
+
 class CannotSave(TypeError):
     """A value that a model file cannot hold."""
 
@@ -48,8 +52,10 @@ class Encoder:
         if value.dtype == object:
             items = [self.encode(item, where) for item in value.ravel()]
             return {"type": "objects", "shape": list(value.shape), "items": items}
-        if value.dtype.kind not in "biufU":
+        if value.dtype.kind not in "biufU" or value.dtype.itemsize > LONGEST:
             raise CannotSave(f"{where} cannot be saved: it is an array of {value.dtype}.")
+        if type(value) not in (np.ndarray, np.memmap):
+            raise CannotSave(f"{where} cannot be saved: it is a {type(value).__name__}.")
         self.arrays.append(np.asarray(value))
         return {"type": "array", "index": len(self.arrays) - 1}
 
@@ -122,10 +128,17 @@ _ENCODERS = (
 
 
 class Decoder:
-    """The inverse of `Encoder`; whatever is not as it should be is a `ModelFileError`."""
+    """The inverse of `Encoder`; whatever is not as it should be is an error.
+
+    Attributes
+    ----------
+    classes : set of str
+        Names of the classes that were asked for.
+    """
 
     def __init__(self, registry, arrays):
         self.registry, self.arrays = registry, arrays
+        self.classes = set()
         self._depth = 0
 
     def decode(self, value):
@@ -188,6 +201,8 @@ class Decoder:
         item = self.decode(value["value"])
         if not isinstance(item, bool | int | float | str):
             raise ModelFileError("a scalar is not a number or string.")
+        if dtype.kind == "U" and dtype.itemsize > 4 * max(len(str(item)), 1):
+            raise ModelFileError(f"a scalar of {len(str(item))} letters has the dtype {dtype}.")
         return np.array(item, dtype=dtype)[()]
 
     def _float(self, value):
@@ -213,7 +228,7 @@ class Decoder:
 
 def _checked_dtype(text):
     dtype = np.dtype(text) if isinstance(text, str) and len(text) < 20 else np.dtype(object)
-    if dtype.kind not in "biufU":
+    if dtype.kind not in "biufU" or dtype.itemsize > LONGEST:
         raise ModelFileError(f"the dtype {text!r} is not allowed.")
     return dtype
 

@@ -9,17 +9,23 @@ import hashlib
 import json
 import math
 import os
+import re
 import zipfile
 
 import numpy as np
 
 from ._atomic import atomic_write
+from ._codec import LONGEST
 from ._errors import ModelFileError
 
 FORMAT, VERSION = "psvm-model", 1
 METADATA = "model.json"
 DIGEST = 64
 MAX_ARRAYS, MAX_METADATA, MAX_HEADER = 100_000, 2**28, 10_000
+MAX_VALUES = 2**20
+"""Lists and objects in the description. Each takes a hundred times the memory of its two letters;
+names, numbers and sequences are not among them."""
+STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 KINDS = "biufU"
 """Kinds of NumPy's dtypes that an array may have: truth values, numbers, strings."""
 
@@ -123,7 +129,12 @@ def _check_members(archive, members, size):
 def _read_metadata(archive, member):
     if member.file_size > MAX_METADATA:
         raise ModelFileError(f"its description has {member.file_size} bytes, which is too much.")
-    metadata = json.loads(archive.read(member))
+    text = archive.read(member)
+    without_strings = STRING.sub(b"", text)
+    if without_strings.count(b"[") + without_strings.count(b"{") > MAX_VALUES:
+        raise ModelFileError(f"its description has more than {MAX_VALUES} lists and objects.")
+    del without_strings
+    metadata = json.loads(text)
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ModelFileError("the archive is not that of a model.")
     version = metadata.get("version")
@@ -149,11 +160,11 @@ def _read_array(archive, member, described):
             file, max_header_size=MAX_HEADER
         )
         raw = file.read()
-    if dtype.kind not in KINDS or dtype.str != described["dtype"]:
+    if dtype.kind not in KINDS or dtype.itemsize > LONGEST or dtype.str != described["dtype"]:
         raise ModelFileError(f"{member.filename} has the dtype {dtype}.")
     if list(shape) != described["shape"] or min(shape, default=0) < 0:
         raise ModelFileError(f"{member.filename} has the shape {shape}.")
     if math.prod(shape) * dtype.itemsize != len(raw):
         raise ModelFileError(f"{member.filename} has {len(raw)} bytes for the shape {shape}.")
     array = np.frombuffer(raw, dtype=dtype).reshape(shape, order="F" if fortran else "C")
-    return array.copy(order="K")
+    return array.astype(dtype.newbyteorder("="), order="K", copy=True)

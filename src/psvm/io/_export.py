@@ -10,7 +10,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
-from .._estimator import BasePSVM
+from .._estimator import PER_COLUMN, BasePSVM
 from .._kernel_choice import MEASURED
 from ..selection import PSVMSelector
 from ._models import summarise
@@ -47,7 +47,7 @@ def export_text(model):
     lines += [f"  {name} = {value!r}" for name, value in model.get_params(deep=False).items()]
     lines += ["", "result"]
     lines += [f"  {name} = {value!r}" for name, value in summarise(model).items()]
-    if isinstance(model, BasePSVM) and np.ndim(model.alpha_) == 1:
+    if isinstance(model, BasePSVM) and np.ndim(model.intercept_) == 0:
         lines += ["", *_support_table(model)]
     return "\n".join(lines) + "\n"
 
@@ -59,8 +59,8 @@ def _support_table(model):
     rows = [("column", "alpha", "mean", "norm", "object")]
     objects = model.support_objects_
     objects = objects.toarray() if sp.issparse(objects) else objects
-    for j, z in zip(model.support_, objects, strict=True):
-        numbers = (model.alpha_[j], model.column_means_[j], model.column_norms_[j])
+    columns = (model._support_values(name) for name in PER_COLUMN)
+    for j, z, *numbers in zip(model.support_, objects, *columns, strict=True):
         rows.append((str(j), *(repr(float(v)) for v in numbers), _object_text(z)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -110,9 +110,8 @@ def export_numpy(model):
     arrays, changes = {}, []
     for number, step in enumerate(before):
         changes.append(_change(step, number, arrays))
-    arrays["ALPHA"] = machine.alpha_[..., machine.support_]
-    arrays["MEAN"] = machine.column_means_[..., machine.support_]
-    arrays["NORM"] = machine.column_norms_[..., machine.support_]
+    for short, name in zip(("ALPHA", "MEAN", "NORM"), PER_COLUMN, strict=True):
+        arrays[short] = machine._support_values(name)
     arrays["INTERCEPT"] = np.asarray(machine.intercept_)
     body = _columns(machine, arrays)
     return _TEMPLATE.format(
@@ -123,7 +122,7 @@ def export_numpy(model):
         functions=_functions(body),
         changes="".join(f"    {line}\n" for line in changes),
         columns=body,
-        values=_ONE if np.ndim(machine.alpha_) == 1 else _SEVERAL,
+        values=_ONE if np.ndim(machine.intercept_) == 0 else _SEVERAL,
         predict=_predict(machine),
     )
 

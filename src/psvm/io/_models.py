@@ -105,14 +105,15 @@ def _decode(path, metadata, arrays):
     except Exception as error:
         text = str(error) if isinstance(error, ModelFileError) else repr(error)
         raise ModelFileError(f"{os.fspath(path)}: the model cannot be read: {text}") from error
-    _warn_of_versions(path, metadata)
+    if any(name.startswith("sklearn.") for name in decoder.classes):
+        _warn_of_versions(path, metadata)
     return model
 
 
 def _warn_of_versions(path, metadata):
     """Estimators of scikit-learn keep private attributes, which may change their meaning."""
     written, here = metadata.get("sklearn"), sklearn.__version__
-    if '"sklearn.' in str(metadata["model"]).replace("'", '"') and written != here:
+    if written != here:
         warnings.warn(
             f"{os.fspath(path)} holds parts of scikit-learn {written}, here is {here}: compare "
             "some predictions before you rely on them.",

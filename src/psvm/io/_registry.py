@@ -7,11 +7,15 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from .. import kernels
 from ..kernels import Kernel
 from ..solvers import SMO, WorkingSet
+from . import _consistency
 from ._codec import CannotSave
+from ._consistency import State
 from ._errors import ModelFileError
 
 FIT_ONLY = frozenset(
@@ -40,31 +44,6 @@ FIT_ONLY = frozenset(
 NEVER_KEPT = frozenset(("p_values", "row_objects"))
 """Those of them that may be as large as the training data; they are kept only if they are words
 or numbers."""
-SKLEARN = (
-    "calibration.CalibratedClassifierCV",
-    "calibration._CalibratedClassifier",
-    "calibration._SigmoidCalibration",
-    "discriminant_analysis.LinearDiscriminantAnalysis",
-    "feature_selection.VarianceThreshold",
-    "impute.SimpleImputer",
-    "isotonic.IsotonicRegression",
-    "linear_model.LinearRegression",
-    "linear_model.LogisticRegression",
-    "linear_model.Ridge",
-    "linear_model.RidgeClassifier",
-    "naive_bayes.GaussianNB",
-    "neighbors.NearestCentroid",
-    "pipeline.Pipeline",
-    "preprocessing.FunctionTransformer",
-    "preprocessing.MinMaxScaler",
-    "preprocessing.Normalizer",
-    "preprocessing.RobustScaler",
-    "preprocessing.StandardScaler",
-    "svm.LinearSVC",
-    "svm.NuSVC",
-    "svm.SVC",
-)
-"""Estimators of scikit-learn whose fitted state is numbers, arrays and strings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,8 +60,9 @@ class Entry:
     pack : callable or None
         ``pack(state)`` turns the attributes into those that are written.
     unpack : callable or None
-        ``unpack(model, state)`` is its inverse; it raises a `ModelFileError` for a state that makes
-        no sense.
+        ``unpack(model, state)`` is its inverse.
+    check : callable or None
+        ``check(State(model))`` raises an error for a fitted model that makes no sense.
     """
 
     name: str
@@ -90,6 +70,7 @@ class Entry:
     drop: frozenset = frozenset()
     pack: Callable | None = None
     unpack: Callable | None = None
+    check: Callable | None = None
 
     def encode(self, encoder, value, where):
         """The encoded object: its parameters and its state."""
@@ -98,6 +79,8 @@ class Entry:
         state = {k: v for k, v in vars(value).items() if k not in params and k not in self.drop}
         if self.pack is not None:
             state = self.pack(state)
+        # Sorted, because a loaded model may have its attributes in another order.
+        state = dict(sorted(state.items()))
         return {
             "type": "object",
             "class": self.name,
@@ -124,19 +107,30 @@ class Entry:
             return {"type": "default"}
 
     def decode(self, decoder, params, state):
-        """The object; its constructor only keeps parameters."""
+        """The object, all of whose attributes fit each other; constructors only keep parameters."""
         kept = {k: v for k, v in params.items() if v != {"type": "default"}}
         model = self._construct({k: decoder.decode(v) for k, v in kept.items()})
         state = {k: decoder.decode(v) for k, v in state.items()}
         for name in state:
-            method = callable(getattr(self.cls, name, None))
-            if not name.isidentifier() or name.startswith("__") or method:
+            # What the class has is not the file's to say: methods, and constants they rely on.
+            if not name.isidentifier() or name.startswith("__") or hasattr(self.cls, name):
                 raise ModelFileError(f"{name!r} is no attribute of {self.name}.")
+        if hasattr(model, "_parameter_constraints"):
+            model._validate_params()
         if self.unpack is None:
             vars(model).update(state)
         else:
             self.unpack(model, state)
+        fitted = any(name.endswith("_") for name in state)
+        if self.check is not None and (fitted or not self._can_be_unfitted):
+            self.check(State(model))
         return model
+
+    @property
+    def _can_be_unfitted(self):
+        """Whether an object without fitted attributes may be the parameter of another one."""
+        always = Kernel | Pipeline | FunctionTransformer
+        return issubclass(self.cls, BaseEstimator) and not issubclass(self.cls, always)
 
     def _construct(self, params):
         if issubclass(self.cls, BaseEstimator) or dataclasses.is_dataclass(self.cls):
@@ -177,6 +171,7 @@ class Registry:
             raise ModelFileError(f"the kind {value['type']!r} of a value is not known.")
         name = value["class"]
         entry = self._by_name.get(name) if isinstance(name, str) else None
+        decoder.classes.add(str(name))
         if entry is None:
             raise ModelFileError(
                 f"the class {str(name)[:80]!r} is not known. If it is a kernel of your own, allow "
@@ -221,21 +216,14 @@ def registry():
         cls = getattr(kernels, name)
         concrete = isinstance(cls, type) and issubclass(cls, Kernel) and cls is not Kernel
         if concrete:
-            found.add(Entry(f"psvm.kernels.{name}", cls))
+            found.add(Entry(f"psvm.kernels.{name}", cls, check=_consistency.check_kernel))
     for cls in (SMO, WorkingSet):
         found.add(Entry(f"psvm.{cls.__name__}", cls))
-    for path in SKLEARN:
+    for path, check in _consistency.SKLEARN.items():
         module, name = path.rsplit(".", 1)
         cls = getattr(importlib.import_module(f"sklearn.{module}"), name)
-        special = {
-            "svm.NuSVC": {"unpack": _known.check_svm},
-            "svm.SVC": {"unpack": _known.check_svm},
-            "isotonic.IsotonicRegression": {
-                "drop": frozenset(("f_",)),
-                "unpack": _known.unpack_isotonic,
-            },
-        }
-        found.add(Entry(f"sklearn.{path}", cls, **special.get(path, {})))
+        drop = frozenset(("f_",) if name == "IsotonicRegression" else ())
+        found.add(Entry(f"sklearn.{path}", cls, drop, check=check))
     for name in ("log", "log1p", "log2", "log10", "sqrt"):
         found.add_function(f"numpy.{name}", getattr(np, name))
     _known.add_estimators(found)
@@ -271,5 +259,6 @@ def register(cls):
     """
     if not (isinstance(cls, type) and issubclass(cls, Kernel)):
         raise TypeError(f"Only kernel classes can be registered, got {cls!r}.")
-    registry().add(Entry(f"{cls.__module__}.{cls.__qualname__}", cls))
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    registry().add(Entry(name, cls, check=_consistency.check_kernel))
     return cls

@@ -323,9 +323,10 @@ class NeedlemanWunsch(_Score):
 def load_matrix(name):
     """Scores of letters that Biopython knows by name."""
     load = extra("Bio.Align").substitution_matrices.load
-    if name not in load():  # which would open any file of that name
+    names = load()
+    if name not in names:  # Biopython would open any file of that name
         raise ValueError(
-            f"matrix must be one of {', '.join(load())}, an Array of Biopython or a tuple "
+            f"matrix must be one of {', '.join(names)}, an Array of Biopython or a tuple "
             f"(match, mismatch); got {shown(name)}."
         )
     return load(name)

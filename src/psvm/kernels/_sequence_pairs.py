@@ -110,10 +110,10 @@ class WeightedDegree(PairKernel):
         check_equal_lengths(X, len(X[0]) if len(X) else 0, name)
         return X
 
-    def _weights(self, longest):
-        """``b_d`` for ``d = 1, ..., degree``, as far as words of up to `longest` letters go."""
+    def _weights(self, length):
+        """``b_d`` for ``d = 1, ..., degree``, as far as words of that length fit."""
         D = float(self.degree)
-        return 2.0 * (D - np.arange(min(self.degree, longest))) / (D * (D + 1))
+        return 2.0 * (D - np.arange(min(self.degree, length))) / (D * (D + 1))
 
     def _pairs(self, X, Z):
         K = np.empty((len(X), len(Z)))

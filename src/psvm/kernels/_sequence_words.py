@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from .._validation import check_flag, check_integer, check_positive_integer
 from ._sequence_features import LARGEST_CODE, FeatureKernel, counts, kmers, rank, spell
 
-MOST_NEIGHBOURS = 10**6
-"""Words that count for one; each costs time and memory for every word of the sequences."""
+MOST_NEIGHBOURS = 2**18
+"""Words within m mismatches of one; each word of the data takes eight bytes for each of them."""
 
 
 class Spectrum(FeatureKernel):
@@ -114,11 +114,11 @@ class Mismatch(FeatureKernel):
                 f"k={self.k} is too long for an alphabet of {len(self.letters)} letters: there "
                 "must be at most 2^62 words."
             )
-        others = len(self.letters) - 1
-        if sum(comb(self.k, i) * others**i for i in range(self.m + 1)) > MOST_NEIGHBOURS:
+        near = sum(comb(self.k, i) * (len(self.letters) - 1) ** i for i in range(self.m + 1))
+        if near > MOST_NEIGHBOURS:
             raise ValueError(
-                f"m={self.m} is too large for k={self.k}: a word must have at most "
-                f"{MOST_NEIGHBOURS} neighbours."
+                f"m={self.m} is too large: {near} words are within m mismatches of each word, and "
+                f"at most {MOST_NEIGHBOURS} can be held. Use a smaller m or k."
             )
 
     def feature_table(self, X):

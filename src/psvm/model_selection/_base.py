@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._estimator import PerColumnMixin
 from .._folds import check_scoring
 from .._kernel_choice import KernelMixin, choose_gamma
 from .._plotting import new_axes
@@ -46,7 +47,7 @@ SHARED = (
 """Parameters that go to the model as they are."""
 
 
-class BaseCV(ReportMixin, KernelMixin, BaseEstimator):
+class BaseCV(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
     _model = None

@@ -202,6 +202,11 @@ class Scaled:
 
     def transform(self, Z):
         """The columns of new samples in the same units."""
+        if self.index.max() >= Z.shape[1]:
+            raise ValueError(
+                f"X has {Z.shape[1]} features after the preprocessing, but column "
+                f"{self.index.max()} is needed. Use the preprocessing that was fitted."
+            )
         return self.scaler.transform(self.clipper.transform(as_matrix(Z).columns(self.index)))
 
 
