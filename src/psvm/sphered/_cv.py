@@ -144,7 +144,8 @@ def _fold_scores(training, code, n_classes, lams, train, test):
         rows = train[rows]
         objects = training.row_objects(rows)
         machines = training.path(rows, y, lams)
-        K = training.rows[np.ix_(test, objects)]
+        solved = any(m.coef.any() for m in machines)
+        K = training.rows[np.ix_(test, objects)] if solved else np.zeros((len(test), len(objects)))
         decisions.append([K[:, m.objects] @ m.coef + m.intercept for m in machines])
 
     fit_pairs(fit_binary, code[train], n_classes)

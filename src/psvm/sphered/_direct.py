@@ -23,11 +23,12 @@ CANCELLED = 1e-3
 def solve_gram(K, target, *, lam, center, limits):
     """The machine of a positive semidefinite Gram matrix, which is overwritten."""
     means = center_gram(K, target.share) if center else np.zeros(len(K))
+    limits.check_time()
     if lam == 0:
         return Spectrum.of_gram(K, target.weights).solve(
             target, lam=0.0, limits=limits, means=means
         )
-    R = DenseMatrix(K if lam == 1 else _sphere(K, target.weights, lam))
+    R = DenseMatrix(K if lam == 1 else _sphere(K, target.weights, lam, limits))
     solution = minimise(R, target, limits)
     # lam w = X (v - (1 - lam) D X'w): the derivative of the Lagrangian by w is zero
     beta = (solution.v - (1.0 - lam) * target.weights * solution.values) / lam
@@ -58,7 +59,7 @@ def gram_machine(solution, beta, means, target):
     )
 
 
-def _sphere(K, weights, lam):
+def _sphere(K, weights, lam, limits):
     """R, in the place of K where that is accurate enough."""
     _scale(K, np.sqrt(weights))
     share, n = 1.0 - lam, len(K)
@@ -71,6 +72,7 @@ def _sphere(K, weights, lam):
             f"lam = {lam:.3g} is within the rounding errors of the eigenvalues of the Gram matrix. "
             "Use a larger lam, or lam=0 for the pseudo-inverse."
         )
+    limits.check_time()
     if small:
         R, _ = sl.lapack.dpotrs(factor, K.T, lower=True, overwrite_b=True)
         R = R.T

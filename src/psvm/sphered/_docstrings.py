@@ -33,9 +33,12 @@ callable, default="rbf"
     tol : float, default=1e-4
         Largest KKT violation, in the units of the margin, which is one.
     max_iter : int, default=None
-        Largest number of steps for one pair of classes; None means ten million.
+        Largest number of steps for one pair of classes; None means a million, or a thousand for
+        each point if that is more.
     max_time : float, default=None
-        Largest time of the dual for one pair of classes in seconds.
+        Largest time for one pair of classes in seconds: kernel matrix, factorisation and dual.
+        What serves all pairs counts for the first one. If the time ends before the dual begins,
+        the machine of the pair is the constant one, with the duality gap of ``w = 0``.
     cache_size : float, default=1000
         Memory for kernel values of the incremental solver in MB."""
 

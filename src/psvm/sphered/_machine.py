@@ -32,6 +32,18 @@ class Machine:
     norm: float
     weights: np.ndarray
 
+    @classmethod
+    def without_solution(cls, solution, n_objects, weights):
+        """The machine of ``w = 0``, which is feasible whatever the matrix."""
+        return cls(
+            solution=solution,
+            objects=np.arange(n_objects),
+            coef=np.zeros(n_objects),
+            intercept=solution.b,
+            norm=0.0,
+            weights=weights,
+        )
+
     @property
     def capacity(self):
         """``m(f, X) / gamma = max_i |<w, x_i>|`` (`004` eq. 60)."""

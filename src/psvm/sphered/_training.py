@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 from ..matrix import KernelMatrix, as_matrix, block_slices
 from ._direct import Spectrum, center_gram, solve_gram
-from ._dual import Limits, Target
+from ._dual import Limits, OutOfTime, Target, start_solution
 from ._incremental import solve_incremental
+from ._machine import Machine
 
 CROSSOVER = 1500
 """From this number of points on the incremental solver is tried first."""
@@ -32,7 +33,29 @@ class Options:
     cache_size: float
 
 
-class Features:
+class Training:
+    """The training points and how long a pair of classes may take."""
+
+    def __init__(self, weights, options):
+        self.weights, self.options = weights, options
+        self._limits = options.limits.started()
+
+    def _begin(self):
+        """Limits with a running clock; what serves all pairs counts for the first one."""
+        limits, self._limits = self._limits.started(), self.options.limits
+        return limits
+
+    def _target(self, rows, y):
+        return Target(y, self.weights[rows], self.options.C)
+
+    def _give_up(self, rows, y):
+        """The machine of a pair whose time was over before it had a matrix."""
+        target = self._target(rows, y)
+        n_objects = len(self.row_objects(rows))
+        return Machine.without_solution(start_solution(target), n_objects, target.weights)
+
+
+class Features(Training):
     """Points with a linear kernel and fewer features than points: no Gram matrix is formed.
 
     Parameters
@@ -43,8 +66,8 @@ class Features:
     """
 
     def __init__(self, X, weights, options):
+        super().__init__(weights, options)
         X = X.toarray() if sp.issparse(X) else X
-        self.weights, self.options = weights, options
         self.origin = X.mean(axis=0) if options.center else np.zeros(X.shape[1])
         self.rows = X - self.origin
 
@@ -54,18 +77,18 @@ class Features:
 
     def path(self, rows, y, lams):
         """Machines of some points for several lam from one decomposition."""
-        X, target = self.rows[rows], Target(y, self.weights[rows], self.options.C)
+        limits, target = self._begin(), self._target(rows, y)
+        X = self.rows[rows]
         mean = target.share @ X if self.options.center else np.zeros(X.shape[1])
         X = X - mean
-        spectra = {
-            pure: Spectrum.of_features(X, target.weights, scale=pure)
-            for pure in {lam == 0 for lam in lams}
-        }
+        spectra = {}
+        for pure in {lam == 0 for lam in lams}:
+            if limits.over:
+                return [self._give_up(rows, y)] * len(lams)
+            spectra[pure] = Spectrum.of_features(X, target.weights, scale=pure)
         start, machines = None, []
         for lam in lams:
-            machine = spectra[lam == 0].solve(
-                target, lam=lam, limits=self.options.limits, start=start
-            )
+            machine = spectra[lam == 0].solve(target, lam=lam, limits=limits, start=start)
             start = machine.solution.v
             intercept = machine.intercept - mean @ machine.coef
             machines.append(replace(machine, intercept=float(intercept)))
@@ -76,7 +99,7 @@ class Features:
         return self.path(rows, y, [lam])[0]
 
 
-class Gram:
+class Gram(Training):
     """Points with any positive semidefinite kernel.
 
     Parameters
@@ -94,23 +117,34 @@ class Gram:
     """
 
     def __init__(self, X, kernel, weights, options):
-        self.kernel, self.weights, self.options = kernel, weights, options
+        super().__init__(weights, options)
+        self.kernel = kernel
         self.X = None if kernel is None else kernel.prepare(X)
         self.K = _dense_copy(X) if kernel is None else None
         if kernel is None:
             _symmetrise(self.K)
-        if kernel is None or not kernel.positive_definite:
-            _check_definite(self.matrix(), options.center and options.solver != "incremental")
+        self._definite = kernel is not None and kernel.positive_definite
 
-    def matrix(self):
+    def matrix(self, limits=None):
         """The Gram matrix of all points, evaluated once."""
         if self.K is None:
             lazy = KernelMatrix(self.kernel.evaluate, self.X, self.X, cache_size=0)
-            self.K = np.empty(lazy.shape)
-            for block in block_slices(len(self.K), 8 * len(self.K)):
-                self.K[block] = lazy.columns(block).T
-            _symmetrise(self.K)
+            K = np.empty(lazy.shape)
+            for block in block_slices(len(K), 8 * len(K)):
+                if limits is not None:
+                    limits.check_time()
+                K[block] = lazy.columns(block).T
+            _symmetrise(K)
+            self.K = K
         return self.K
+
+    def _check(self, limits):
+        """Refuse an indefinite matrix, once."""
+        if not self._definite:
+            K = self.matrix(limits)
+            limits.check_time()
+            _check_definite(K, self.options.center and self.options.solver != "incremental")
+            self._definite = True
 
     @property
     def rows(self):
@@ -123,39 +157,44 @@ class Gram:
 
     def path(self, rows, y, lams):
         """Machines of some points for several lam from one decomposition."""
-        K, target = self.matrix()[np.ix_(rows, rows)], self._target(rows, y)
-        means = center_gram(K, target.share) if self.options.center else np.zeros(len(K))
+        limits, target = self._begin(), self._target(rows, y)
+        try:
+            self._check(limits)
+            K = self.matrix(limits)[np.ix_(rows, rows)]
+            means = center_gram(K, target.share) if self.options.center else np.zeros(len(K))
+            limits.check_time()
+        except OutOfTime:
+            return [self._give_up(rows, y)] * len(lams)
         spectrum = Spectrum.of_gram(K, target.weights)
         start, machines = None, []
         for lam in lams:
-            machine = spectrum.solve(
-                target, lam=lam, limits=self.options.limits, means=means, start=start
-            )
+            machine = spectrum.solve(target, lam=lam, limits=limits, means=means, start=start)
             start = machine.solution.v
             machines.append(machine)
         return machines
 
     def solve(self, rows, y, lam):
         """The machine of some points, by the solver of the options; all points can have but one."""
-        o, target = self.options, self._target(rows, y)
-        problem = {"lam": lam, "center": o.center, "limits": o.limits}
+        o, target, limits = self.options, self._target(rows, y), self._begin()
+        problem = {"lam": lam, "center": o.center, "limits": limits}
         choice = o.solver
         if choice == "auto":
             choice = "incremental" if len(rows) > CROSSOVER and 0 < lam < 1 else "direct"
         machine = None
-        if choice == "incremental":
-            most = GIVE_UP * len(rows) if o.solver == "auto" else None
-            machine = solve_incremental(*self._lazy(rows), target, **problem, most=most)
-        if machine is None:
-            machine = solve_gram(self._take(rows), target, **problem)
+        try:
+            self._check(limits)
+            if choice == "incremental":
+                most = GIVE_UP * len(rows) if o.solver == "auto" else None
+                machine = solve_incremental(*self._lazy(rows), target, **problem, most=most)
+            if machine is None:
+                machine = solve_gram(self._take(rows, limits), target, **problem)
+        except OutOfTime:
+            return self._give_up(rows, y)
         return machine
 
-    def _target(self, rows, y):
-        return Target(y, self.weights[rows], self.options.C)
-
-    def _take(self, rows):
+    def _take(self, rows, limits):
         """The matrix of some points, to be overwritten: of all points the only one there is."""
-        K = self.matrix()
+        K = self.matrix(limits)
         if len(rows) < len(K):
             return K[np.ix_(rows, rows)]
         self.K = None
