@@ -216,15 +216,107 @@ def test_matrices_with_holes(tmp_path, bad):
         assert read_table(tmp_path / "a.npy", missing="drop").X.tolist() == X[[0, 2]].tolist()
 
 
-def test_matrix_market(tmp_path):
+MARKET = {
+    "coordinate real general": ("2 3 2\n1 1 1.5\n2 3 -1e-3\n", [[1.5, 0, 0], [0, 0, -1e-3]]),
+    "coordinate integer general": ("1 2 1\n1 2 7\n", [[0, 7]]),
+    "coordinate pattern symmetric": ("2 2 2\n1 1\n2 1\n", [[1, 1], [1, 0]]),
+    "coordinate real symmetric": ("2 2 2\n2 1 3\n2 2 4\n", [[0, 3], [3, 4]]),
+    "coordinate real skew-symmetric": ("2 2 1\n2 1 3\n", [[0, -3], [3, 0]]),
+    "array real general": ("2 2\n1\n2\n3\n4\n", [[1, 3], [2, 4]]),
+    "array integer symmetric": ("2 2\n1\n2\n3\n", [[1, 2], [2, 3]]),
+    "array real skew-symmetric": ("3 3\n1\n2\n3\n", [[0, -1, -2], [1, 0, -3], [2, 3, 0]]),
+}
+
+
+def market(kind, text):
+    return f"%%MatrixMarket matrix {kind}\n{text}"
+
+
+@pytest.mark.parametrize("kind", MARKET)
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_matrix_market(tmp_path, kind, ends):
+    """By hand from the definition of the format, and as SciPy reads it."""
+    text, expected = MARKET[kind]
+    text = market(kind, "% a comment\n\n" + text).replace("\n", ends)
     path = tmp_path / "m.mtx"
-    scipy.io.mmwrite(path, sp.coo_array(X), precision=17)
-    table = read_table(path, transpose=True)
-    same(table, Table(X.T))
-    path.write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 3\n")
-    with pytest.raises(DataError, match="line 3") as caught:
+    for version in (text, text.rstrip(), text.replace(" ", " \t "), text + ends * 3):
+        path.write_bytes(version.encode())
+        same(read_table(path), Table(np.array(expected, dtype=float)))
+    path.write_bytes(gzip.compress(text.encode()))
+    same(read_table(path, transpose=True), Table(np.array(expected, dtype=float).T))
+    path.write_text(text)
+    Z = scipy.io.mmread(path)
+    np.testing.assert_array_equal(Z.toarray() if sp.issparse(Z) else Z, expected)
+
+
+@pytest.mark.parametrize("shape", [(40, 30), (1, 1), (5, 2**33)])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_matrix_market_of_any_numbers(tmp_path, shape, symmetric):
+    """What SciPy writes, to the last bit; also where indices take 64 bits."""
+    rng = np.random.default_rng(0)
+    n = 1 if shape == (1, 1) else 25
+    at = [rng.integers(size, size=n) for size in shape]
+    S = sp.coo_array((rng.normal(size=n) * 10.0 ** rng.integers(-300, 300, size=n), at), shape)
+    S = sp.coo_array(S.tocsr())
+    if symmetric and shape[0] == shape[1]:
+        S = sp.coo_array(S + S.T)
+    scipy.io.mmwrite(tmp_path / "m.mtx", S, precision=17, symmetry="AUTO")
+    X = read_table(tmp_path / "m.mtx").X
+    assert X.shape == S.shape
+    np.testing.assert_array_equal(X.tocoo().coords, S.tocsr().tocoo().coords)
+    np.testing.assert_array_equal(X.data, S.tocsr().data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "line", "message"),
+    [
+        ("coordinate real general", "2 2 1\n1 x 3\n", 3, "'x'"),
+        ("coordinate real general", "2 2 1\n\n\n1 3 3\n", 5, "'3' is outside the matrix"),
+        ("coordinate real general", "2 2 1\n0 1 3\n", 3, "outside"),
+        ("coordinate real general", "2 2 1\n99999999999999999999 1 3", 3, "outside"),
+        ("coordinate real general", "2 2 1\n1 1 3 4\n", 3, "followed by '4'"),
+        ("coordinate real general", "2 2 1\n1 1 3\0\n", 3, "followed by"),
+        ("coordinate real general", "2 2 1\n1 1 1. 5\n", 3, "followed by '5'"),
+        ("coordinate real general", "2 2 1\n1 1 \n", 3, "the end of the line"),
+        ("coordinate real general", "2 2 1\n1 1 1e\n", 3, "'1e'"),
+        ("coordinate real general", "2 2 1\n1 1 inf\n", 3, "'inf'"),
+        ("coordinate real general", "2 2 1\n1 1 -", 3, "'-'"),
+        ("coordinate real general", "2 2 1\n1 1 NA\n", 3, "'NA'"),
+        ("coordinate real general", "2 2 1\n1 1 nano\n", 3, "followed by 'o'"),
+        ("coordinate real general", "2 2 2\n1 1 3.000000\n", 4, "ends too early"),
+        ("coordinate real general", "2 2 1\n1 1 3\n2 2 4\n", 4, "there are more"),
+        ("coordinate real general", "2 2\n1 1 3\n", 2, "rows, columns and entries"),
+        ("coordinate real general", "2 2 -1\n", 2, "rows, columns and entries"),
+        ("coordinate real general", "% no size\n", 3, "is missing"),
+        ("coordinate real general", "0 5 0\n", 2, "empty"),
+        ("coordinate real general", f"2 2 {10**12}\n1 1 1\n", 2, "too short"),
+        ("coordinate real general", f"{10**12} 2 1\n1 1 1\n", 2, "only 1 entries"),
+        ("coordinate real symmetric", "2 3 1\n1 1 1\n", 2, "cannot have 2 rows"),
+        ("coordinate real skew-symmetric", "2 2 1\n1 1 1\n", None, "diagonal"),
+        ("coordinate integer general", "2 2 1\n1 1 1.5\n", None, "integers.* 1.5"),
+        ("array real general", f"{10**6} {10**6}\n1\n", 2, "too short"),
+        ("array real general", "2 1 1\n1\n2\n", 2, "rows and columns"),
+        ("array pattern general", "1 1\n1\n", 1, "pattern"),
+        ("coordinate complex general", "1 1 1\n1 1 1 2\n", 1, "is complex"),
+        ("array complex hermitian", "1 1\n1 0\n", 1, "is complex"),
+        ("coordinate rational general", "1 1 1\n1 1 1\n", 1, "'rational' is not one of real"),
+        ("", "", 1, "not a Matrix Market file"),
+    ],
+)
+def test_damaged_matrix_market(tmp_path, kind, text, line, message):
+    path = tmp_path / "m.mtx"
+    path.write_text(market(kind, text))
+    with pytest.raises(DataError, match=message) as caught:
         read_table(path)
-    assert caught.value.line == 3
+    assert (caught.value.file, caught.value.line) == (str(path), line)
+
+
+def test_missing_values_of_matrix_market(tmp_path):
+    path = tmp_path / "m.mtx"
+    path.write_text(market("array real general", "2 2\n1\nnan\n3\n4\n"))
+    assert read_table(path, missing="drop").X.tolist() == [[1, 3]]
+    with pytest.raises(DataError, match="row 2, column 1"):
+        read_table(path)
 
 
 @needs_arrow
@@ -283,7 +375,7 @@ def test_missing_libraries_are_named(tmp_path, monkeypatch):
 
 
 def test_bomb(tmp_path, monkeypatch):
-    monkeypatch.setattr(psvm.io._formats, "SMALL", 2**25)
+    monkeypatch.setattr(psvm.io._limits, "SMALL", 2**25)
     path = tmp_path / "bomb.npz"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -293,6 +385,387 @@ def test_bomb(tmp_path, monkeypatch):
             f.write(bytes(2**20))
     assert path.stat().st_size < 2**21
     with pytest.raises(DataError, match="unfolds to"):
+        read_table(path)
+
+
+def test_files_that_unfold_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(psvm.io._limits, "SMALL", 2**20)
+    for kind, pack in PACKERS.items():
+        path = tmp_path / f"a.csv.{kind}"
+        pack(path, b"1,2\n" * 2**20)
+        with pytest.raises(DataError, match="over 100 times its size"):
+            read_table(path)
+
+
+def test_declared_shapes_are_compared_with_the_bytes(tmp_path):
+    """A header that lies must not cost memory."""
+    header = "{{'descr': {!r}, 'fortran_order': False, 'shape': {}, }}"
+    lies = [
+        ("<f8", "(1000000000, 1000000)"),
+        ("<f8", "(3, 2)"),
+        ("<U1000000000", "(2, 2)"),
+        ("<f8", "(1000000000000, 0)"),
+        ("<U0", "(1000000000000, 2)"),
+        ("<f8", "(-1, 2)"),
+        ("<f8", "(True, 2)"),
+        ("<f8", "(2.0, 2)"),
+        ("<f8", "2"),
+        ("<f8", "(" + "1," * 70 + ")"),
+        ("<f8", "(1, 2"),
+        ("|O", "(2, 2)"),
+        ("(1000000000,)f8", "(2, 2)"),
+        ("f8,f8,x", "(2, 2)"),
+    ]
+    for number, (descr, shape) in enumerate(lies):
+        text = header.format(descr, shape).encode().ljust(117) + b"\n"
+        data = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(32)
+        path = tmp_path / f"{number}.npy"
+        path.write_bytes(data)
+        with pytest.raises(DataError, match=r"not a readable npy array|empty"):
+            read_table(path)
+        with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+            archive.writestr("X.npy", data)
+        with pytest.raises(DataError):
+            read_table(tmp_path / "a.npz")
+    for head in (
+        b"",
+        b"\x93NUMPY\x01",
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+        b"\x93NUMPY\x09\x00",
+    ):
+        path.write_bytes(head)
+        with pytest.raises(DataError):
+            read_table(path, format="npy")
+
+
+def test_numpy_formats_old_and_new(tmp_path):
+    """All versions of the format, both orders, and integers as Python 2 wrote them."""
+    path = tmp_path / "a.npy"
+    for version in ((1, 0), (2, 0), (3, 0)):
+        for array in (X, np.asfortranarray(X), X.astype(">f4"), X > 0, X.astype(np.int8)):
+            with path.open("wb") as file:
+                np.lib.format.write_array(file, array, version)
+            table = read_table(path)
+            np.testing.assert_array_equal(table.X, array.astype(float))
+            table.X[0, 0] = 5.0  # it is ours to change
+    np.save(path, X)
+    path.write_bytes(path.read_bytes().replace(b"(3, 3),  ", b"(3L, 3L),"))
+    np.testing.assert_array_equal(read_table(path).X, X)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"shape": np.array([3, 2])}, "damaged"),
+        ({"shape": np.array([3, 10**12, 1])}, "not the shape"),
+        ({"shape": np.array(3.5)}, "not the shape"),
+        ({"shape": np.array([4, 3])}, "damaged"),
+        ({"indices": np.array([0, 2, -1, 1, 2, 0, 2])}, "damaged"),
+        ({"indices": np.array([0.0, 2.0])}, "integers"),
+        ({"indptr": np.array([[0, 2], [4, 7]])}, "integers"),
+        ({"indptr": np.array([0, 9, 0, 0])}, "damaged"),
+        ({"indptr": np.array([0, 9, 0, 0]), "format": np.array(b"csc")}, "damaged"),
+        ({"indptr": np.array([1, 2, 4, 7])}, "damaged"),
+        ({"indptr": np.array([0, 4, 2, 7], dtype=np.uint64)}, "damaged"),
+        ({"indices": np.array([0, 2, 1, 1, 2, 0, 2**63], dtype=np.uint64)}, "damaged"),
+        ({"data": np.ones(6)}, "damaged"),
+        ({"data": np.array(["a"] * 7)}, "not numbers"),
+        ({"format": np.array(b"coo")}, "'coo' are not read"),
+        ({"format": np.array([b"csr"])}, "are not read"),
+        ({"format": np.array(b"csc"), "shape": np.array([10**9, 3])}, "only 7 entries"),
+        ({"y": np.array([1, 2])}, "2 targets for 3 rows"),
+        ({"y": np.array([[1], [2], [3]])}, "'y' must be a vector"),
+        ({"y": np.array([1j, 2, 3])}, "'y' must be a vector"),
+        ({"feature_names": np.array(["a"])}, "1 names for 3 columns"),
+        ({"row_names": np.array("a")}, "'row_names' must be a vector"),
+    ],
+)
+def test_damaged_sparse_npz(tmp_path, change, message):
+    S = sp.csr_array(X)
+    arrays = {"format": b"csr", "shape": S.shape, "data": S.data, "indices": S.indices}
+    np.savez(tmp_path / "a.npz", **{**arrays, "indptr": S.indptr})
+    same(read_table(tmp_path / "a.npz"), Table(X))
+    np.savez(tmp_path / "a.npz", **{**arrays, "indptr": S.indptr, **change})
+    with pytest.raises(DataError, match=message):
+        read_table(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("kinds", [("<f2", "<i4", "<i4"), (">f4", ">i8", ">i4"), ("?", "u1", "u8")])
+def test_sparse_npz_of_any_type(tmp_path, kinds):
+    S = sp.csc_array(X > 0)
+    parts = dict(zip(("data", "indices", "indptr"), (S.data, S.indices, S.indptr), strict=True))
+    parts = {name: a.astype(k) for (name, a), k in zip(parts.items(), kinds, strict=True)}
+    np.savez(tmp_path / "a.npz", format=b"csc", shape=S.shape, **parts)
+    same(read_table(tmp_path / "a.npz"), Table((X > 0).astype(float)))
+
+
+def test_text_that_is_none(tmp_path):
+    """Python cannot make a string of any four bytes."""
+    path = tmp_path / "a.npz"
+    np.savez(path, X=X, y=np.array(["a", "b", "c"]))
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    for wrong in (b"\xff\xff\xff\x7f", b"\x00\xd8\x00\x00"):
+        members["y.npy"] = members["y.npy"][:-4] + wrong
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, data in members.items():
+                archive.writestr(name, data)
+        with pytest.raises(DataError, match="code points"):
+            read_table(path)
+
+
+def test_matrices_of_billions_of_columns(tmp_path):
+    """Nothing is made for columns without entries, not even names."""
+    widest = 2**31 - 1
+    path = tmp_path / "a.svm"
+    path.write_text(f"1 {widest}:1\n-1 2:2\n-1 2:3 3:nan\n")
+    with pytest.raises(DataError, match="row 3, column 3"):
+        read_table(path)
+    table = read_table(path, missing="drop", ignore=["x1", f"x{widest - 1}"])
+    assert (table.X.shape, table.X.nnz, table.y.tolist()) == ((2, widest - 2), 0, [1, -1])
+    table = read_table(path, missing="nan", ignore=["x0"])
+    assert table.X[1, 0] == 2
+    with pytest.raises(DataError, match=f"no column 'y'.*{widest} columns.*'x0', 'x1'"):
+        read_table(path, missing="nan", ignore=["y"])
+    with pytest.raises(DataError, match="entries"):
+        read_table(path, missing="nan", transpose=True, target_file=path)
+    found = check_file(path, missing="nan")
+    assert f"{widest - 3} columns have no entries" in " ".join(f.message for f in found)
+    path.write_text(f"1 {widest + 1}:1\n")
+    with pytest.raises(DataError, match=r"line 1: .*index is greater than"):
+        read_table(path)
+    market_path = tmp_path / "a.mtx"
+    market_path.write_text(
+        market("coordinate real general", f"2 {10**17 - 1} 1\n2 {10**17 - 1} 4\n")
+    )
+    table = read_table(market_path, target=-1)
+    assert (table.X.shape, table.y.tolist()) == ((2, 10**17 - 2), [0, 4])
+
+
+def test_columns_of_sparse_files_are_checked(tmp_path):
+    """As in a dense file, but for columns without any entry."""
+    Z = np.array([[1.0, 0, 2, 5, 0], [1, 0, 3, 0, -1], [1, 0, 4e6, 0, 0]])
+    write_table(sp.csr_array(Z), tmp_path / "a.npz")
+    text = " ".join(f.message for f in check_file(tmp_path / "a.npz"))
+    assert "Column 1 is constant (1)" in text
+    assert "1 columns have no entries" in text
+    assert "differ by a factor of 3999998" in text
+    assert "Column 3 is constant" not in text
+
+
+def test_error_in_a_long_svmlight_file(tmp_path):
+    path = tmp_path / "a.svm"
+    for place in (1, 2, 500, 999, 1000):
+        lines = ["1 1:2 3:4"] * 1000
+        lines[place - 1] = "1 1:2 3:"
+        path.write_text("\n".join(lines))
+        with pytest.raises(DataError) as caught:
+            read_table(path)
+        assert caught.value.line == place
+
+
+def test_transposed_files_with_targets(tmp_path):
+    """A target is that of the samples, which are the columns then."""
+    wide = X[:2]
+    path = tmp_path / "a.svm"
+    write_table(wide, path, y=[1, -1])
+    with pytest.raises(DataError, match="2 targets for 3 rows of the transposed matrix"):
+        read_table(path, transpose=True)
+    (tmp_path / "y.csv").write_text("1\n2\n3\n")
+    table = read_table(path, transpose=True, target_file=tmp_path / "y.csv")
+    assert (table.X.shape, table.y.tolist()) == ((3, 2), [1, 2, 3])
+    np.savez(tmp_path / "a.npz", X=wide, y=[1, 2, 3], feature_names=list("uvw"))
+    with pytest.raises(DataError, match="3 targets for 2 rows"):
+        read_table(tmp_path / "a.npz")
+    table = read_table(tmp_path / "a.npz", transpose=True)
+    assert (table.X.shape, table.y.tolist(), table.row_names) == ((3, 2), [1, 2, 3], list("uvw"))
+    np.savez(tmp_path / "a.npz", X=wide, y=[1, 2])
+    with pytest.raises(DataError, match="2 targets for 3 rows"):
+        read_table(tmp_path / "a.npz", transpose=True)
+
+
+@needs_arrow
+def test_transposed_parquet(tmp_path):
+    table = Table(X, None, ["s1", "s2", "s3"], ["g1", "g2", "g3"])
+    write_table(table, tmp_path / "a.parquet")
+    table = read_table(tmp_path / "a.parquet", transpose=True, target="g2", ignore=["g3"])
+    assert table.X.ravel().tolist() == X[0].tolist()
+    assert table.y.tolist() == X[1].tolist()
+    assert (table.feature_names, table.row_names) == (["g1"], ["s1", "s2", "s3"])
+
+
+def test_columns_are_ignored_in_all_formats(tmp_path):
+    for name in ("a.npz", "a.h5ad", pytest.param("a.parquet", marks=needs_arrow).values[0]):
+        if name == "a.parquet" and not has_arrow:
+            continue
+        write_table(Table(X, None, ["u", "v", "w"]), tmp_path / name)
+        table = read_table(tmp_path / name, ignore=["v"])
+        assert table.feature_names == ["u", "w"]
+        np.testing.assert_array_equal(table.X, X[:, [0, 2]])
+
+
+def test_categories_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(psvm.io._limits, "SMALL", 2**20)
+    path = tmp_path / "a.csv"
+    path.write_text("u,v\n" + "".join(f"{i},w{i}\n" for i in range(3000)))
+    with pytest.raises(DataError, match="'v' has 3000 different values"):
+        read_table(path, categorical="onehot", row_names=False)
+
+
+@pytest.mark.parametrize("kind", ["zip", "gz", "bz2", "xz"])
+def test_archives_that_lie(tmp_path, kind):
+    """Whatever a decoder raises is a DataError; what is read is a table."""
+    path = tmp_path / f"a.csv.{kind}"
+    PACKERS[kind](path, TEXT.encode() * 50)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        data = bytearray(whole)
+        for i in rng.integers(len(data), size=3):
+            data[i] = rng.integers(256)
+        path.write_bytes(data)
+        try:
+            read_table(path, target="y")
+        except DataError as error:
+            assert str(path) in str(error)
+
+
+def test_zstandard_frames(tmp_path):
+    """All frames are read, and an end that is missing is noticed."""
+    zstandard = pytest.importorskip("zstandard")
+    path = tmp_path / "a.csv.zst"
+    rows = np.random.default_rng(0).integers(10**9, size=(60_000, 2))
+    text = "".join(f"{a},{b}\n" for a, b in rows.tolist()).encode()
+    middle = text.index(b"\n", len(text) // 2) + 1
+    first, second = (
+        zstandard.ZstdCompressor().compress(part) for part in (text[:middle], text[middle:])
+    )
+    path.write_bytes(first + second)
+    np.testing.assert_array_equal(read_table(path).X, rows)
+    path.write_bytes(first + second[:-1000])
+    with pytest.raises(DataError, match="ends too early"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "error"),
+    [("utf-16", DataError), ("base64", ValueError), ("none", ValueError), ("idna", DataError)],
+)
+def test_encodings_that_do_not_fit(tmp_path, encoding, error):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"a,b\n1,\xff2\n")
+    with pytest.raises(error):
+        read_table(path, encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"features": 5}, {"features": "ab"}, {"ignore": "ab"}, {"ignore": 1}, {"encoding": None},
+        {"target": [1]}, {"target": 1.5}, {"row_names": 2.5}, {"header": 2}, {"decimal": 1},
+    ],
+)  # fmt: skip
+def test_options_of_a_wrong_type(tmp_path, options):
+    path = tmp_path / "a.csv"
+    path.write_text(TEXT)
+    (name,) = options
+    for call in (read_table, check_file):
+        with pytest.raises((TypeError, ValueError), match=name):
+            call(path, **options)
+
+
+# --- HDF5 in a child process
+
+
+@pytest.mark.parametrize(
+    ("then", "message"),
+    [
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "the HDF5 library crashed"),
+        ("time.sleep(60)", "took more than"),
+        ("print('{', flush=True)", "the HDF5 library crashed"),
+    ],
+)
+def test_a_crash_of_hdf5_is_an_error(tmp_path, monkeypatch, then, message):
+    """Whatever happens to the child, the parent goes on."""
+    pytest.importorskip("h5py")
+    script = tmp_path / "child.py"
+    script.write_text(f"import os, signal, time\nprint('ready', flush=True)\n{then}\n")
+    monkeypatch.setattr(psvm.io._h5ad, "SCRIPT", script)
+    monkeypatch.setattr(psvm.io._h5ad, "SECONDS", 0.3)
+    path = tmp_path / "a.h5ad"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(DataError, match=message):
+        read_table(path)
+
+
+@pytest.mark.parametrize("index", ["_index", "cells"])
+def test_layouts_of_anndata(tmp_path, index):
+    """Columns as several versions of anndata store them."""
+    h5py = pytest.importorskip("h5py")
+    text = h5py.string_dtype()
+    columns = {
+        "plain": [3, 1, 2],
+        "words": ["p", "q", "p"],
+        "sorts": ["v", "u", "v"],
+        "older": ["v", "u", "v"],
+        "nullable": [1, 0, 1],
+    }
+    path = tmp_path / "a.h5ad"
+    with h5py.File(path, "w") as file:
+        file["X"] = X.astype(np.float32)
+        for frame in ("obs", "var"):
+            group = file.create_group(frame)
+            group.attrs["_index"] = index
+            group.create_dataset(index, data=["r1", "r2", "r3"], dtype=text)
+        obs = file["obs"]
+        obs["plain"] = np.array(columns["plain"])
+        obs.create_dataset("words", data=columns["words"], dtype=text)
+        obs.create_dataset("__categories/older", data=["u", "v"], dtype=text)
+        obs["older"] = np.array([1, 0, 1], dtype=np.int8)
+        obs["older"].attrs["categories"] = obs["__categories/older"].ref
+        sorts = obs.create_group("sorts")
+        sorts["codes"] = np.array([1, 0, 1], dtype=np.int8)
+        sorts.create_dataset("categories", data=["u", "v"], dtype=text)
+        nullable = obs.create_group("nullable")
+        nullable["values"], nullable["mask"] = np.array([1, 0, 1]), np.array([False] * 3)
+        gap = obs.create_group("gap")
+        gap["codes"] = np.array([1, 0, -1], dtype=np.int8)
+        gap.create_dataset("categories", data=["u", "v"], dtype=text)
+    for name, expected in columns.items():
+        table = read_table(path, target=name)
+        assert table.y.tolist() == expected
+        assert table.row_names == ["r1", "r2", "r3"]
+    np.testing.assert_array_equal(table.X, X.astype(np.float32))
+    with pytest.raises(DataError, match="'gap' is missing in row 3"):
+        read_table(path, target="gap")
+
+
+def test_tables_of_old_anndata(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.h5ad"
+    S = sp.csc_array(X)
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["h5sparse_format"], group.attrs["h5sparse_shape"] = "csc", S.shape
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(S, part)
+        file["obs"] = np.array([(b"r1", 1), (b"r2", 0), (b"r3", 1)], dtype="S2,i1")
+        file["var"] = np.array([(b"u",), (b"v",), (b"w",)], dtype="S2,")
+        file.create_dataset("uns/f1_categories", data=["no", "yes"], dtype=h5py.string_dtype())
+    table = read_table(path, target="f1")
+    same(table, Table(X))
+    assert table.y.tolist() == ["yes", "no", "yes"]
+    assert (table.row_names, table.feature_names) == (["r1", "r2", "r3"], ["u", "v", "w"])
+
+
+def test_h5ad_that_declares_too_much(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "a.h5ad"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", shape=(10**7, 10**5), dtype="f4", chunks=(100, 100))
+        for frame in ("obs", "var"):
+            file.create_group(frame)
+    with pytest.raises(DataError, match="declares 4000000000000 bytes"):
         read_table(path)
 
 

@@ -1,12 +1,14 @@
 # cython: boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""Rows of delimited text to doubles, correctly rounded.
+"""Numbers in text to doubles, correctly rounded: delimited text and Matrix Market.
 
-Contract: the block of text ends with one byte that is not part of it; `place` has one entry per
-column; the arrays have room for as many rows as `lines` has.
+Contract of `RowParser`: the block of text ends with one byte that is not part of it; `place` has
+one entry per column; the arrays have room for as many rows as `lines` has. Contract of
+`read_entries`: `row` and `column` are as long as `values`, or empty if the matrix is dense.
 """
 
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.math cimport NAN
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport strlen, strncmp
 
 cdef enum:
@@ -30,6 +32,19 @@ cpdef enum Place:
     SKIP = -1
     TARGET = -2
     TEXT = -3  # text of the first text column; -4 of the second, and so on
+
+cpdef enum Entry:
+    """What is wrong with a line of Matrix Market."""
+    RIGHT = 0
+    ABSENT = 1  # the text ends before the last entry
+    NO_INDEX = 2  # where an index should be there is something else
+    OUTSIDE = 3  # an index that is less than 1 or more than the size of the matrix
+    NO_VALUE = 4
+    MORE_ON_LINE = 5  # text behind the entry
+
+ctypedef fused index_t:
+    int32_t
+    int64_t
 
 cdef double[23] EXACT
 EXACT[:] = [
@@ -468,3 +483,117 @@ def parse_number(bytes text, uint8_t decimal=c"."):
     cdef const uint8_t* begin = text
     cdef const uint8_t* end = read_number(begin, decimal, &value)
     return value if end == begin + len(text) else None
+
+
+cdef inline const uint8_t* skip_blanks(const uint8_t* p) noexcept nogil:
+    while p[0] == c" " or p[0] == c"\t" or p[0] == c"\r":
+        p += 1
+    return p
+
+
+cdef inline Entry read_index(const uint8_t** place, int64_t size, int64_t* value) noexcept nogil:
+    """Read an index from 1 to `size` as one from 0."""
+    cdef const uint8_t* p = skip_blanks(place[0])
+    cdef int64_t index = 0
+    place[0] = p
+    while c"0" <= p[0] <= c"9":
+        if index <= size:  # else it is outside whatever follows
+            index = 10 * index + (p[0] - c"0")
+        p += 1
+    if p == place[0] or not (p[0] == c" " or p[0] == c"\t" or p[0] == c"\r" or p[0] == c"\n"
+                             or p[0] == 0):
+        return NO_INDEX
+    if index < 1 or index > size:
+        return OUTSIDE
+    value[0] = index - 1
+    place[0] = p
+    return RIGHT
+
+
+cdef inline Entry read_value(const uint8_t** place, double* value) noexcept nogil:
+    """Read a number, which may be NaN."""
+    cdef const uint8_t* begin = skip_blanks(place[0])
+    cdef const uint8_t* p = read_number(begin, c".", value)
+    place[0] = begin
+    if p == NULL:
+        if not (
+            begin[0] | 32 == c"n" and begin[1] | 32 == c"a" and begin[2] | 32 == c"n"
+        ):
+            return NO_VALUE
+        p = begin + 3
+        value[0] = NAN
+    place[0] = p
+    return RIGHT
+
+
+cdef inline Entry read_end(const uint8_t** place, const uint8_t* end) noexcept nogil:
+    """Skip the end of a line, or of the text."""
+    cdef const uint8_t* p = skip_blanks(place[0])
+    place[0] = p
+    if p[0] != c"\n" and p < end:
+        return MORE_ON_LINE
+    place[0] = p + (p < end)
+    return RIGHT
+
+
+def read_entries(
+    bytearray text,
+    Py_ssize_t start,
+    shape,
+    index_t[::1] row,
+    index_t[::1] column,
+    double[::1] values,
+    bint pattern,
+):
+    """Read the entries of a matrix in the Matrix Market format, one per line.
+
+    Parameters
+    ----------
+    text : bytearray
+    start : int
+        Where the first entry begins.
+    shape : (int, int)
+        Indices beyond it are an error.
+    row, column : int32 or int64 arrays
+        They take the indices, counted from 0; empty if the lines have only values.
+    values : float64 array
+        It takes the values, as many as there are entries.
+    pattern : bool
+        Whether the lines have no values.
+
+    Returns
+    -------
+    what : Entry
+    position : int
+        Where reading ended.
+    """
+    # A bytearray is followed by a zero, which ends every number.
+    cdef const uint8_t* begin = <const uint8_t*>PyByteArray_AS_STRING(text)
+    cdef const uint8_t* p = begin + start
+    cdef const uint8_t* end = begin + len(text)
+    cdef int64_t n_rows = shape[0], n_columns = shape[1], i = 0, j = 0
+    cdef Py_ssize_t entry
+    cdef bint indexed = row.shape[0] > 0
+    cdef Entry what = RIGHT
+    with nogil:
+        for entry in range(values.shape[0]):
+            p = skip_blanks(p)
+            while p[0] == c"\n":
+                p = skip_blanks(p + 1)
+            if p >= end:
+                what = ABSENT
+                break
+            if indexed:
+                what = read_index(&p, n_rows, &i)
+                if what == RIGHT:
+                    row[entry] = <index_t>i
+                    what = read_index(&p, n_columns, &j)
+                    if what == RIGHT:
+                        column[entry] = <index_t>j
+            if what == RIGHT and not pattern:
+                what = read_value(&p, &values[entry])
+            if what == RIGHT:
+                what = read_end(&p, end)
+            if what != RIGHT:
+                break
+    return Entry(what), p - begin

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import scipy.sparse as sp
@@ -131,28 +132,34 @@ def _called(table, j):
 
 def _some(found):
     """The first findings, and how many more there are."""
-    found = list(found)
-    if len(found) > MOST:
-        more = replace(found[MOST], message=f"{len(found) - MOST} more columns are like that.")
-        found = [*found[:MOST], replace(more, column=None, advice="")]
-    return found
+    first = list(islice(found, MOST + 1))
+    if len(first) > MOST:
+        more = f"{1 + sum(1 for _ in found)} more columns are like that."
+        first[MOST] = replace(first[MOST], message=more, column=None, advice="")
+    return first
 
 
 def _look_at_columns(table):
-    X = table.X
-    if sp.issparse(X):
-        low, high = X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
-    else:
-        low, high = X.min(axis=0), X.max(axis=0)
+    places, low, high = _ranges(table.X)
     found = _some(
         Finding(
             Severity.WARNING,
-            f"{_called(table, j)} is constant ({low[j]:g}).",
+            f"{_called(table, j)} is constant ({low[k]:g}).",
             column=int(j) + 1,
             advice="It says nothing; leave it out.",
         )
-        for j in np.flatnonzero(low == high)
+        for k, j in enumerate(places)
+        if low[k] == high[k]
     )
+    empty = table.X.shape[1] - len(places)
+    if empty:
+        found.append(
+            Finding(
+                Severity.WARNING,
+                f"{empty} columns have no entries, so all their values are 0.",
+                advice="Leave them out.",
+            )
+        )
     spread = high - low
     spread = spread[spread > 0]
     if len(spread) > 1 and spread.max() > 1000 * spread.min():
@@ -163,9 +170,25 @@ def _look_at_columns(table):
                 advice="Standardise the features, unless X is a matrix of relations.",
             )
         )
-    if not sp.issparse(X):
+    if not sp.issparse(table.X):
         found += _some(_equal_columns(table))
     return found
+
+
+def _ranges(X):
+    """Places, least and greatest values of columns; of a sparse matrix only those with entries.
+
+    A sparse matrix may have billions of columns, so nothing here is as long.
+    """
+    if not sp.issparse(X):
+        return range(X.shape[1]), X.min(axis=0), X.max(axis=0)
+    places, column = np.unique(X.indices, return_inverse=True)
+    low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
+    np.fmin.at(low, column, X.data)
+    np.fmax.at(high, column, X.data)
+    gaps = np.bincount(column, minlength=len(places)) < X.shape[0]
+    low[gaps], high[gaps] = np.minimum(low[gaps], 0), np.maximum(high[gaps], 0)
+    return places, low, high
 
 
 def _equal_columns(table):
@@ -206,6 +229,7 @@ def _look_at_target(table):
     if table.y is None:
         return []
     values, counts = np.unique(table.y, return_counts=True)
+    values = values.tolist()  # an error shows 1, not np.int64(1)
     if len(values) == 1:
         return [
             Finding(

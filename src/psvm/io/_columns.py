@@ -1,21 +1,55 @@
 """Columns of a table: features in an order, categories, labels."""
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 
 from .._core._csv import parse_number
 from ._dialect import find_column
+from ._limits import refuse_categories
+
+
+class Numbered(Sequence):
+    """The names x0, x1, ... of unnamed columns; a sparse matrix may have billions of them."""
+
+    def __init__(self, n):
+        self._places = range(n)
+
+    def __len__(self):
+        return len(self._places)
+
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            return [f"x{j}" for j in self._places[place]]
+        return f"x{self._places[place]}"
+
+    def __contains__(self, name):
+        match = re.fullmatch(r"x(0|[1-9]\d{0,18})", name) if isinstance(name, str) else None
+        return match is not None and int(match[1]) in self._places
+
+    def index(self, name):
+        """The place of a name."""
+        if name not in self:
+            raise ValueError(f"{name!r} is not one of {len(self)} names.")
+        return int(name[1:])
+
+
+def names_of(table):
+    """The names of the columns, or numbers in place of them."""
+    return Numbered(table.X.shape[1]) if table.feature_names is None else table.feature_names
 
 
 def append_categories(table, names, categories, texts):
     """Columns of 0 and 1 for the values of text columns."""
     columns, labels = (
         [table.X],
-        list(table.feature_names or [f"x{j}" for j in range(table.X.shape[1])]),
+        list(names_of(table)),
     )
     for j in categories:
-        values, code = np.unique(np.array(texts[j], dtype=object), return_inverse=True)
-        columns.append(np.eye(len(values))[code])
-        labels += [f"{names[j]}={value}" for value in values]
+        block, more = one_hot(names[j], texts[j], table.source)
+        columns.append(block)
+        labels += more
     table.X, table.feature_names = np.hstack(columns), labels
     table.detection.append(
         "Columns of text are written as columns of 0 and 1: "
@@ -24,9 +58,18 @@ def append_categories(table, names, categories, texts):
     )
 
 
+def one_hot(name, cells, path):
+    """A column of 0 and 1 for each value of a column of text, and their names."""
+    values, code = np.unique(np.array(cells, dtype=object), return_inverse=True)
+    refuse_categories(len(cells), len(values), name, path)
+    block = np.zeros((len(cells), len(values)))
+    block[np.arange(len(cells)), code] = 1
+    return block, [f"{name}={value}" for value in values]
+
+
 def select_features(table, features):
     """The features that are asked for, in that order."""
-    names = table.feature_names or [f"x{j}" for j in range(table.X.shape[1])]
+    names = names_of(table)
     index = [find_column(str(f), names, table.source, "a feature") for f in features]
     table.X, table.feature_names = table.X[:, index], [names[j] for j in index]
 
@@ -34,7 +77,7 @@ def select_features(table, features):
 def as_labels(cells):
     """A target: integers if all are, else floats if all are numbers, else strings."""
     if not isinstance(cells, np.ndarray):
-        numbers = [parse_number(str(cell).encode()) for cell in cells]
+        numbers = [parse_number(str(cell).encode("utf-8", "replace")) for cell in cells]
         if None in numbers:
             labels = np.empty(len(cells), dtype=object)
             labels[:] = cells

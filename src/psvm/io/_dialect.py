@@ -20,6 +20,8 @@ NAMES_OF_ROWS = re.compile(
     r"|index|rownames?|accession|sample|gene|probe|protein|identifier",
     re.IGNORECASE,
 )
+SUGGESTED = 100_000
+"""Names among which similar ones are looked for."""
 SAMPLE_ROWS, SAMPLE_CELLS = 100, 200_000
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -272,7 +274,7 @@ def find_column(wanted, names, path, what):
         return names.index(wanted)
     try:
         place = int(wanted)
-    except ValueError:
+    except (ValueError, TypeError):
         place = None
     if place is not None and -len(names) <= place < len(names):
         return place % len(names)
@@ -285,7 +287,7 @@ def find_column(wanted, names, path, what):
 
 def suggestion(wanted, names):
     """What may have been meant by a name that is not there."""
-    lower = {name.lower(): name for name in names}
+    lower = {name.lower(): name for name in islice(names, SUGGESTED)}
     near = difflib.get_close_matches(str(wanted).lower(), lower, n=3, cutoff=0.6)
     if near:
         return f"Did you mean {' or '.join(repr(lower[name]) for name in near)}?"

@@ -2,25 +2,24 @@
 
 import importlib
 import io
-import os
 import re
-import zipfile
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from ..kernels._sequence import parse_fasta
-from ._columns import as_labels, select_features
+from ._columns import as_labels, names_of, one_hot, select_features
 from ._complaints import MISSING_ADVICE
 from ._dialect import find_column, suggestion
 from ._errors import DataError
+from ._h5ad import read_parts
+from ._limits import refuse_empty_rows
+from ._matrix_market import read_matrix
+from ._numpy_files import read_array, read_arrays
 from ._streams import Source, read_all
 from ._table import Table
 
-LARGEST_RATIO, SMALL = 100, 2**30
-"""An archive that unfolds to more than this many times its size is refused, unless it is small."""
 NAMES_OF_TARGETS = ("y", "target", "targets", "label", "labels")
 
 
@@ -36,8 +35,7 @@ def _extra(module, extra):
 def read_svmlight(path, options):
     """LIBSVM or svmlight: ``label index:value ...``."""
     n_features = None if options.features is None else len(options.features)
-    with Source(path) as source:
-        text = source.read()
+    text = read_all(path)
     try:
         X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based="auto")
     except (ValueError, OverflowError) as error:
@@ -56,79 +54,77 @@ def _counts_from_zero(text):
 
 
 def _svmlight_error(path, text, error):
-    """The first line that cannot be read by itself."""
-    for number, line in enumerate(text.splitlines(), 1):
+    """The first line that cannot be read, found by halving."""
+    lines = text.splitlines(keepends=True)
+    low, high = 0, len(lines)
+    while high - low > 1:
+        middle = (low + high) // 2
         try:
-            load_svmlight_file(io.BytesIO(line + b"\n"), zero_based="auto")
-        except (ValueError, OverflowError) as reason:
-            shown = line[:60].decode("utf-8", "replace")
-            return DataError(f"{shown!r} is not readable: {reason}.", file=path, line=number)
+            load_svmlight_file(io.BytesIO(b"".join(lines[low:middle])), zero_based="auto")
+            low = middle
+        except (ValueError, OverflowError):
+            high = middle
+    try:
+        load_svmlight_file(io.BytesIO(lines[low] if lines else b""), zero_based="auto")
+    except (ValueError, OverflowError) as reason:
+        if isinstance(reason, OverflowError):
+            reason = "an index is greater than 2147483647"
+        shown = lines[low].strip()[:60].decode("utf-8", "replace")
+        return DataError(f"{shown!r} is not readable: {reason}.", file=path, line=low + 1)
     return DataError(f"{error}.", file=path)
 
 
 def read_npy(path, options):
     """One array."""
-    try:
-        array = np.load(io.BytesIO(read_all(path)), allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise DataError(f"This is not a readable npy file: {error}", file=path) from None
+    array = read_npy_array(path)
     table = Table(_as_matrix(array, path), source=path, format="npy")
     table.detection.append(f"The file is a NumPy array of {array.dtype}.")
     return _finish(table, options)
 
 
+def read_npy_array(path):
+    """The array of an npy file, compressed or not."""
+    with Source(path) as source:
+        return read_array(source, path)
+
+
 def read_npz(path, options):
     """Arrays X, y, feature_names and row_names, or a sparse matrix of SciPy."""
-    _refuse_bomb(path)
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise DataError(f"This is not a readable npz file: {error}", file=path) from None
+    arrays = read_arrays(path)
     table = Table(None, source=path, format="npz")
     name = _take_matrix(table, arrays)
     table.detection.append(f"The file holds NumPy arrays; X is {name!r}.")
     for key in ("feature_names", "row_names"):
         if key in arrays:
-            setattr(table, key, [str(v) for v in arrays[key]])
-    _take_target(table, arrays, options.target)
-    return _finish(table, options, target_done=True)
+            setattr(table, key, [str(v) for v in _vector(arrays, key, path)])
+    if options.target_file is None:
+        _take_target(table, arrays, options.target)
+    return _finish(table, options)
 
 
-def _refuse_bomb(path):
-    try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except zipfile.BadZipFile as error:
-        raise DataError(f"This is not a readable npz file: {error}", file=path) from None
-    if size > SMALL and size > LARGEST_RATIO * os.path.getsize(path):
+def _vector(arrays, name, path):
+    """An array of one dimension as a list."""
+    array = arrays[name]
+    if array.ndim != 1 or array.dtype.kind not in "biufSU":
         raise DataError(
-            f"The archive unfolds to {size} bytes, more than {LARGEST_RATIO} times its size.",
+            f"{name!r} must be a vector of numbers or text, not {array.dtype} of the shape "
+            f"{array.shape}.",
             file=path,
-            advice="Unpack it yourself if you trust it.",
         )
+    try:
+        return (np.char.decode(array) if array.dtype.kind == "S" else array).tolist()
+    except ValueError as error:  # bytes that are no text, code points that are no characters
+        raise DataError(f"{name!r} is damaged: {error}.", file=path) from None
 
 
 def _take_matrix(table, arrays):
     """Set X; returns its name."""
     parts = ("data", "indices", "indptr", "shape")
     if all(part in arrays for part in parts):
-        kind = str(
-            arrays.get("format", np.array("csr")).item().decode()
-            if arrays.get("format", np.array(b"csr")).dtype.kind == "S"
-            else arrays["format"].item()
-        )
-        maker = {"csr": sp.csr_array, "csc": sp.csc_array}.get(kind)
-        if maker is None:
-            raise DataError(
-                f"Sparse matrices of the format {kind!r} are not read.", file=table.source
-            )
-        try:
-            X = maker(tuple(arrays[p] for p in parts[:3]), shape=tuple(arrays["shape"].tolist()))
-            X.check_format(full_check=True)
-        except ValueError as error:
-            raise DataError(f"The sparse matrix is damaged: {error}", file=table.source) from None
-        table.X = sp.csr_array(X, dtype=np.float64)
+        kind = arrays.get("format", np.array("csr"))
+        kind = kind.item() if kind.ndim == 0 else ""
+        kind = kind.decode("latin-1") if isinstance(kind, bytes) else str(kind)
+        table.X = _as_sparse(arrays, kind, arrays["shape"].ravel().tolist(), table.source)
         return "data"
     two = [name for name, a in arrays.items() if a.ndim == 2 and a.dtype.kind in "biuf"]
     name = "X" if "X" in two else two[0] if len(two) == 1 else None
@@ -141,6 +137,44 @@ def _take_matrix(table, arrays):
     return name
 
 
+def _as_sparse(arrays, kind, shape, path):
+    """A `csr_array` of its parts, each of which may be damaged."""
+    maker = {"csr": sp.csr_array, "csc": sp.csc_array}.get(kind)
+    if maker is None:
+        raise DataError(f"Sparse matrices of the format {kind!r} are not read.", file=path)
+    parts = [arrays[name] for name in ("data", "indices", "indptr")]
+    whole = all(part.ndim == 1 for part in parts)
+    if not whole or [part.dtype.kind in "iu" for part in parts[1:]] != [True, True]:
+        raise DataError("The indices of the sparse matrix are not vectors of integers.", file=path)
+    if parts[0].dtype.kind not in "biuf":
+        raise DataError(f"The matrix holds {parts[0].dtype} values, not numbers.", file=path)
+    if len(shape) != 2 or not all(type(n) is int and 0 < n < 2**63 for n in shape):
+        raise DataError(f"{shape} is not the shape of a matrix.", file=path)
+    refuse_empty_rows(shape[0], len(parts[0]), path)
+    if not _fits(*parts, *(shape if kind == "csr" else shape[::-1])):
+        raise DataError("The indices of the sparse matrix are damaged.", file=path)
+    # SciPy computes with neither halves nor foreign byte orders.
+    data, indices, indptr = (np.asarray(p, k) for p, k in zip(parts, "dqq", strict=True))
+    X = maker((data, indices, indptr), shape=tuple(shape))
+    X.sum_duplicates()
+    return sp.csr_array(X)
+
+
+def _fits(data, indices, indptr, n_major, n_minor):
+    """Whether the parts of a compressed matrix fit each other and its shape.
+
+    SciPy's `check_format` does not look at `indptr` if its last entry is 0, and its compiled code
+    then writes where it must not.
+    """
+    return (
+        len(indptr) == n_major + 1
+        and indptr[0] == 0
+        and (indptr[1:] >= indptr[:-1]).all()
+        and indptr[-1] == len(indices) == len(data)
+        and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_minor))
+    )
+
+
 def _take_target(table, arrays, wanted):
     name = wanted if wanted in arrays else next((n for n in NAMES_OF_TARGETS if n in arrays), None)
     if wanted is not None and name != wanted and wanted != str(arrays.get("target_name", "")):
@@ -150,24 +184,14 @@ def _take_target(table, arrays, wanted):
             advice=suggestion(wanted, list(arrays)),
         )
     if name is not None:
-        y = arrays[name]
-        table.y = as_labels(y.tolist() if y.dtype.kind == "U" else y)
+        y = _vector(arrays, name, table.source)
+        table.y = as_labels(arrays[name] if arrays[name].dtype.kind in "biuf" else y)
         table.target_name = str(arrays["target_name"]) if "target_name" in arrays else name
 
 
 def read_mtx(path, options):
     """Matrix Market."""
-    try:
-        X = scipy.io.mmread(io.BytesIO(read_all(path)))
-    except (ValueError, OverflowError, TypeError) as error:
-        line = re.match(r"Line (\d+): ", str(error))
-        raise DataError(
-            f"This is not readable: {str(error).removeprefix(line[0] if line else '')}",
-            file=path,
-            line=int(line[1]) if line else None,
-        ) from None
-    X = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else _as_matrix(X, path)
-    table = Table(X, source=path, format="mtx")
+    table = Table(read_matrix(read_all(path), path), source=path, format="mtx")
     table.detection.append("The file is in the Matrix Market format.")
     return _finish(table, options)
 
@@ -177,19 +201,22 @@ def read_arrow(path, options):
     pyarrow = _extra("pyarrow", "io")
     kind = "parquet" if _starts_with(path, b"PAR1") else "feather"
     module = _extra(f"pyarrow.{kind}", "io")
-    try:
-        arrow = module.read_table(path)
-    except (pyarrow.ArrowInvalid, OSError) as error:
-        raise DataError(f"This is not a readable {kind} file: {error}", file=path) from None
     table = Table(None, source=path, format=kind)
     table.detection.append(f"The file is in the {kind.capitalize()} format.")
-    names, columns = list(arrow.column_names), {}
-    for name in names:
-        columns[name] = arrow.column(name)
-    _take_index(table, columns, options)
-    _take_column_target(table, columns, options)
-    _take_columns(table, columns, options, pyarrow)
-    return _finish(table, options, target_done=True)
+    try:
+        arrow = module.read_table(path)
+        arrow.validate(full=True)  # else a wrong offset of a string would be followed
+        columns = dict(zip(arrow.column_names, arrow.columns, strict=True))
+        if len(columns) < arrow.num_columns:
+            raise DataError("Two columns have the same name.", file=path)
+        _take_index(table, columns, options)
+        _take_column_target(table, columns, options)
+        _take_columns(table, columns, options, pyarrow)
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise DataError(f"This is not a readable {kind} file: {error}", file=path) from None
+    return _finish(table, options, columns_chosen=not options.transpose)
 
 
 def _starts_with(path, magic):
@@ -226,11 +253,12 @@ def _take_column_target(table, columns, options):
 def _take_columns(table, columns, options, pyarrow):
     """All columns of numbers, and those of text as the options say."""
     numbers, names = [], []
-    ignored = {
-        list(columns)[find_column(c, list(columns), table.source, "ignore")] for c in options.ignore
-    }
+    all_names, ignored, wanted = list(columns), set(), None
+    if not options.transpose:
+        ignore = [find_column(c, all_names, table.source, "ignore") for c in options.ignore]
+        ignored, wanted = {all_names[j] for j in ignore}, options.features
     for place, (name, column) in enumerate(columns.items(), 1):
-        if name in ignored or (options.features is not None and name not in options.features):
+        if name in ignored or (wanted is not None and name not in wanted):
             continue
         kind = column.type
         types = pyarrow.types
@@ -243,9 +271,9 @@ def _take_columns(table, columns, options, pyarrow):
             numbers.append(column.cast(pyarrow.float64()).to_numpy().astype(np.float64))
             names.append(name)
         elif options.categorical == "onehot":
-            values, code = np.unique([str(v) for v in column.to_pylist()], return_inverse=True)
-            numbers.extend(np.eye(len(values))[code].T)
-            names += [f"{name}={value}" for value in values]
+            block, labels = one_hot(name, [str(v) for v in column.to_pylist()], table.source)
+            numbers.extend(block.T)
+            names += labels
         elif options.categorical == "error":
             raise DataError(
                 f"The column {name!r} is of the type {kind}, not numbers.",
@@ -306,26 +334,28 @@ def _header_labels(records, target, path):
 
 def read_h5ad(path, options):
     """AnnData."""
-    anndata = _extra("anndata", "anndata")
-    try:
-        data = anndata.read_h5ad(path)
-    except (OSError, KeyError, ValueError, TypeError) as error:
-        raise DataError(f"This is not a readable h5ad file: {error}", file=path) from None
-    X = data.X
-    X = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else _as_matrix(np.asarray(X), path)
+    target = options.target if options.target_file is None else None
+    reply, arrays = read_parts(path, target)
+    if "X" in arrays:
+        X = _as_matrix(arrays["X"], path)
+    else:
+        X = _as_sparse(arrays, reply["format"], reply["shape"], path)
     table = Table(X, source=path, format="h5ad")
-    table.feature_names, table.row_names = list(data.var_names), list(data.obs_names)
+    table.feature_names, table.row_names = reply["var_names"], reply["obs_names"]
     table.detection.append("The file holds AnnData; X is its matrix.")
-    if options.target is not None and options.target_file is None:
-        names = list(data.obs.columns)
-        if options.target not in names:
+    if target is not None:
+        names = reply["columns"]
+        if "target" not in reply:
             raise DataError(
-                f"obs has no column {options.target!r} (the target).",
+                f"obs has no column {target!r} (the target).",
                 file=path,
-                advice=suggestion(options.target, names) if names else "It has no columns.",
+                advice=suggestion(target, names) if names else "It has no columns.",
             )
-        table.y, table.target_name = as_labels(data.obs[options.target].tolist()), options.target
-    return _finish(table, options, target_done=True)
+        if None in reply["target"]:
+            row = reply["target"].index(None) + 1
+            raise DataError(f"The target {target!r} is missing in row {row}.", file=path)
+        table.y, table.target_name = as_labels(reply["target"]), target
+    return _finish(table, options)
 
 
 def _as_matrix(array, path):
@@ -336,38 +366,74 @@ def _as_matrix(array, path):
         raise DataError(
             f"The array has {array.ndim} dimensions, not two.", file=path, advice="Reshape it."
         )
+    if array.size == 0:
+        raise DataError(f"The array has the shape {array.shape}, so it is empty.", file=path)
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _finish(table, options, target_done=False):
+def _finish(table, options, columns_chosen=False):
     """Transpose, take the target out of the matrix, choose features, look for missing values."""
+    if options.target_file is not None:
+        table.y = None
     if options.transpose:
-        table.X = table.X.T if isinstance(table.X, np.ndarray) else table.X.T.tocsr()
-        table.feature_names, table.row_names = table.row_names, table.feature_names
-        table.detection.append("The table is transposed: its columns are the samples.")
-    names = table.feature_names or [f"x{j}" for j in range(table.X.shape[1])]
-    drop = [
-        find_column(c, names, table.source, "ignore") for c in options.ignore if not target_done
-    ]
-    if (
-        options.target is not None
-        and not target_done
-        and options.target_file is None
-        and table.y is None
-    ):
+        _transpose(table)
+    _check_lengths(table, options)
+    names = names_of(table)
+    ignore = () if columns_chosen else options.ignore
+    drop = [find_column(c, names, table.source, "ignore") for c in ignore]
+    if options.target is not None and options.target_file is None and table.y is None:
         j = find_column(options.target, names, table.source, "the target")
-        column = table.X[:, [j]]
+        column = table.X[:, j : j + 1]
         table.y = as_labels((column.toarray() if sp.issparse(column) else column).ravel())
         table.target_name = names[j]
         drop.append(j)
     if drop:
-        keep = np.setdiff1d(np.arange(table.X.shape[1]), drop)
-        table.X = table.X[:, keep]
-        table.feature_names = None if table.feature_names is None else [names[j] for j in keep]
+        _drop_columns(table, np.unique(drop))
     if options.features is not None and table.feature_names is not None:
         select_features(table, options.features)
     _treat_missing(table, options)
     return table
+
+
+def _transpose(table):
+    if sp.issparse(table.X):
+        refuse_empty_rows(table.X.shape[1], table.X.nnz, table.source)
+    table.X = table.X.T.tocsr() if sp.issparse(table.X) else table.X.T
+    table.feature_names, table.row_names = table.row_names, table.feature_names
+    table.detection.append("The table is transposed: its columns are the samples.")
+
+
+def _check_lengths(table, options):
+    """Complain about a target or names that do not belong to the matrix."""
+    n, p = table.X.shape
+    if table.y is not None and len(table.y) != n:
+        raise DataError(
+            f"There are {len(table.y)} targets for {n} rows"
+            + (" of the transposed matrix." if options.transpose else "."),
+            file=table.source,
+            advice="The target is that of the samples; give it by target_file if this file holds "
+            "another one.",
+        )
+    for names, length, what in ((table.row_names, n, "rows"), (table.feature_names, p, "columns")):
+        if names is not None and len(names) != length:
+            raise DataError(f"There are {len(names)} names for {length} {what}.", file=table.source)
+
+
+def _drop_columns(table, drop):
+    """Leave out columns; a sparse matrix may have billions, so nothing here is as long."""
+    n, p = table.X.shape
+    if sp.issparse(table.X):
+        X = table.X.tocoo()
+        row, column = X.coords
+        stay = ~np.isin(column, drop)
+        column = column[stay] - np.searchsorted(drop, column[stay])
+        shape = (n, p - len(drop))
+        table.X = sp.csr_array((X.data[stay], (row[stay], column)), shape=shape)
+    else:
+        table.X = np.delete(table.X, drop, axis=1)
+    if table.feature_names is not None:
+        left_out = set(drop.tolist())
+        table.feature_names = [v for j, v in enumerate(table.feature_names) if j not in left_out]
 
 
 def _treat_missing(table, options):
@@ -378,21 +444,31 @@ def _treat_missing(table, options):
         raise DataError("There are infinite numbers.", file=table.source)
     if options.missing == "nan":
         return
-    dense = table.X.toarray() if sp.issparse(table.X) else table.X
-    gaps = np.isnan(dense)
+    rows, columns = _gaps(table.X)
     if options.missing == "error":
-        i, j = np.argwhere(gaps)[0]
         raise DataError(
-            f"{gaps.sum()} missing values, the first one in row {i + 1}, column {j + 1}.",
+            f"{len(rows)} missing values, the first one in row {rows[0] + 1}, "
+            f"column {columns[0] + 1}.",
             file=table.source,
             advice=MISSING_ADVICE,
         )
-    keep = ~gaps.any(axis=1)
+    keep = np.ones(table.X.shape[0], dtype=bool)
+    keep[rows] = False
     table.X = table.X[np.flatnonzero(keep)]
     table.y = None if table.y is None else table.y[keep]
     if table.row_names is not None:
         table.row_names = [name for name, k in zip(table.row_names, keep, strict=True) if k]
     table.detection.append(f"{(~keep).sum()} rows with missing values were left out.")
+
+
+def _gaps(X):
+    """Rows and columns of missing values, row by row."""
+    if not sp.issparse(X):
+        return np.nonzero(np.isnan(X))
+    X = X.tocoo()
+    row, column = (index[np.isnan(X.data)] for index in X.coords)
+    order = np.lexsort((column, row))
+    return row[order], column[order]
 
 
 READERS = {

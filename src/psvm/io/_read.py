@@ -1,8 +1,8 @@
 """`read_table`: one function for all kinds of files."""
 
+import numbers
 import os
 import re
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,8 @@ from ._columns import as_labels
 from ._csv import read_csv
 from ._dialect import find_column, is_missing, split_rows
 from ._errors import DataError
-from ._formats import READERS
-from ._streams import Source, compression_of, plain_name, read_all
+from ._formats import READERS, read_npy_array
+from ._streams import Source, compression_of, member_names, plain_name, read_all
 from ._table import ReadOptions
 
 MAGIC = {
@@ -127,8 +127,8 @@ def read_table(
         format=format,
         missing=missing,
         categorical=categorical,
-        features=features if features is None else list(features),
-        ignore=tuple(ignore),
+        features=features,
+        ignore=ignore,
     )
     return read_with(os.fspath(path), options)
 
@@ -154,6 +154,12 @@ def check_options(options):
     check_flag("transpose", options.transpose)
     if options.header != "auto":
         check_flag("header", options.header)
+    for name in ("target", "row_names"):
+        value = getattr(options, name)
+        if value is not None and not isinstance(value, str | bool | np.bool_ | numbers.Integral):
+            raise TypeError(f"{name} must be the name or the place of a column, got {value!r}.")
+    if not isinstance(options.encoding, str):
+        raise TypeError(f"encoding must be a string, got {options.encoding!r}.")
     check_choice("decimal", options.decimal, ("auto", ".", ","))
     delimiter = options.delimiter
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
@@ -163,9 +169,8 @@ def check_options(options):
 
 def format_of(path):
     """What a file is, by its content and else by its name."""
-    if compression_of(path) == "zip" and zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
+    if compression_of(path) == "zip":
+        members = member_names(path)
         if "model.json" in members:
             raise DataError("This is a model file, not data.", file=path)
         if members and all(member.endswith(".npy") for member in members):
@@ -209,10 +214,14 @@ def _join_target(table, options):
 def _read_target(path, table, options):
     """Names of rows or None, targets, and the name of the target."""
     if format_of(path) == "npy":
-        values = np.load(path, allow_pickle=False)
-        if values.ndim != 1:
-            raise DataError(f"The target has the shape {values.shape}, not one column.", file=path)
-        return None, values, None
+        values = read_npy_array(path)
+        if values.ndim != 1 or values.dtype.kind not in "biufU":
+            raise DataError(
+                f"The target has the shape {values.shape} and the type {values.dtype}, not one "
+                "column of numbers or text.",
+                file=path,
+            )
+        return None, values.tolist() if values.dtype.kind == "U" else values, None
     simple = replace(options, header="auto", row_names=False, transpose=False, features=None)
     text = read_all(path, options.encoding)
     rows, lines = split_rows(text, simple, path)

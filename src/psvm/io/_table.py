@@ -1,5 +1,6 @@
 """What reading gives, and what may be asked of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +22,15 @@ class ReadOptions:
     categorical: str = "error"
     features: Any = None
     ignore: Any = ()
+
+    def __post_init__(self):
+        for name in ("features", "ignore"):
+            value = getattr(self, name)
+            if name == "features" and value is None:
+                continue
+            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+                raise TypeError(f"{name} must be a list of columns, got {value!r}.")
+            object.__setattr__(self, name, list(value))
 
 
 @dataclass(eq=False)
