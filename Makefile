@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow lint bench bench-all bench-abstain bench-cv bench-solvers bench-svm bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston clean
+.PHONY: demo test test-slow test-oldest test-machines test-part lint bench bench-all bench-abstain bench-cv bench-solvers bench-svm bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py build/demo
@@ -18,6 +18,19 @@ test: $(VENV)/.installed
 
 test-slow: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python -m pytest -n auto -m slow
+
+# The whole suite with the lower bounds of pyproject.toml.
+test-oldest: $(VENV)-oldest/.installed
+	$(MAKE) test VENV=$(VENV)-oldest
+
+# About an hour on two cores: the numerics tests under all BLAS kernels that the processor can run, with one and
+# two threads, with the newest and with the oldest dependencies.
+test-machines: $(VENV)/.installed $(VENV)-oldest/.installed
+	$(BIN)/python tests/machines.py $(BIN)/python $(VENV)-oldest/bin/python
+
+# What .ci/run has time for: two other kernels, and the oldest dependencies with the processor's own.
+test-part: $(VENV)/.installed $(VENV)-oldest/.installed
+	$(BIN)/python tests/machines.py --part $(BIN)/python $(VENV)-oldest/bin/python
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check .
@@ -73,7 +86,7 @@ bench-genes: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_genes.py
 
 clean:
-	rm -rf $(VENV) $(VENV)-adelie build
+	rm -rf $(VENV) $(VENV)-adelie $(VENV)-oldest build
 
 $(VENV)/.tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -96,3 +109,13 @@ $(VENV)/.adelie: $(VENV)/.peers
 $(VENV)/.installed: $(VENV)/.tools $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation ".[test,bench,cli]"
 	touch $@
+
+# An environment like the other one, in which pip may take nothing but the lower bounds.
+$(VENV)-oldest/.installed: build/oldest.txt $(SOURCES)
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' \
+	  || { echo "The oldest dependencies have wheels for Python 3.11: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	PIP_CONSTRAINT=$(abspath $<) $(MAKE) VENV=$(VENV)-oldest $@
+
+build/oldest.txt: pyproject.toml
+	mkdir -p build
+	grep -oE '"[A-Za-z-]+>=[0-9.]+' $< | sed 's/"//; s/>=/==/' | sort -u > $@

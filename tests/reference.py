@@ -13,6 +13,25 @@ import numpy as np
 
 CONSTANT = 1e-12  # SPEC 2: a column with less variance than this share of its norm is constant
 PRECISION = 1e-12  # SPEC 3: share of ||K̃'y||_inf that double precision can certify
+AGAIN = {"rtol": 1e-10, "atol": 1e-12}
+"""The same sums once more: where its arrays lie elsewhere, BLAS may take them in another order."""
+
+
+def assert_same_solution(model, other, X):
+    """Two solutions of one problem are as close on the training rows as their gaps demand.
+
+    The gap bounds ``D(alpha) - D(alpha*)``, and D is quadratic, so that this is at least
+    ``||K̃ (alpha - alpha*)||^2 / 2``.
+    """
+    f, g = (getattr(m, "decision_function", m.predict)(X) for m in (model, other))
+    bound = sum(np.sqrt(2 * np.max(m.dual_gap_)) for m in (model, other))
+    assert np.linalg.norm(f - g) <= bound + 1e-10 * np.linalg.norm(f)
+
+
+def decided(f, by=1e-6):
+    """The premise of equal predictions: nothing is within `by` of changing its class."""
+    top = np.sort(f, axis=1)[:, -2:] if np.ndim(f) == 2 else np.column_stack([0 * f, f])
+    return np.abs(np.diff(top, axis=1)).min() > by
 
 
 def standardise(K, y, weights=None):

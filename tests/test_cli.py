@@ -444,7 +444,7 @@ class Terminal:
         os.close(slave)
         self.end = master
 
-    def read_until(self, words, patience=120):
+    def read_until(self, words, patience=600):
         """Read until the words appear, or to the end of the output."""
         deadline = time.monotonic() + patience
         while words is None or words not in self.text:

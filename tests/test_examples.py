@@ -1,5 +1,6 @@
 """The gallery examples run, and what their pictures claim is so."""
 
+import os
 import re
 import subprocess
 import sys
@@ -13,9 +14,8 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 def run(name, picture):
     pytest.importorskip("matplotlib")
     command = [sys.executable, EXAMPLES / name, picture]
-    return subprocess.run(
-        command, check=True, capture_output=True, text=True, env={"MPLBACKEND": "Agg"}
-    ).stdout
+    env = os.environ | {"MPLBACKEND": "Agg"}
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
 
 
 def test_complex_features(tmp_path):
@@ -36,7 +36,8 @@ def test_pairwise(tmp_path):
 def test_sphered(tmp_path):
     printed = run("plot_sphered.py", tmp_path / "a.png")
     angles = [float(a) for a in re.findall(r"(-?[\d.]+)°", printed)]
-    assert abs(angles[0] - angles[1]) > 5 and angles[2] == angles[3]
+    # The angles are equal up to the solver's tolerance of 1e-8, and are printed with two digits.
+    assert abs(angles[0] - angles[1]) > 5 and abs(angles[2] - angles[3]) < 0.015
     assert (tmp_path / "a.png").stat().st_size > 5000
 
 

@@ -6,10 +6,7 @@ ValueError or TypeError that names the argument or says what is wrong with it.
 """
 
 import contextlib
-import copy
-import dataclasses
 import decimal
-import enum
 import fractions
 import functools
 import importlib
@@ -26,7 +23,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from anndata import AnnData
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, UndefinedMetricWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV

@@ -222,7 +222,9 @@ def test_all_the_way_down_to_least_squares(rng):
     K, y = rng.normal(size=(50, 6)), rng.normal(size=50)
     path = psvm.epsilon_path(K, y, min_ratio=0)
     K_s, y_c = reference.standardise(K, y)
-    np.testing.assert_allclose(path.alpha_at(0), np.linalg.lstsq(K_s, y_c)[0], atol=1e-10)
+    np.testing.assert_allclose(
+        path.alpha_at(0), np.linalg.lstsq(K_s, y_c, rcond=None)[0], atol=1e-10
+    )
 
 
 def test_max_features(rng):
@@ -297,7 +299,7 @@ def test_constant_columns_and_targets(rng):
 
 
 def test_sparse_is_dense(rng):
-    K = sp.random_array((60, 700), density=0.05, rng=rng, format="csr")
+    K = sp.random_array((60, 700), density=0.05, random_state=rng, format="csr")
     y = rng.normal(size=60)
     dense = psvm.epsilon_path(K.toarray(), y, method="homotopy")
     check_path(dense, K.toarray(), y, rng=rng, between=3)

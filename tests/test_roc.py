@@ -111,6 +111,7 @@ def test_reversed_classes_and_scores_give_the_mirrored_area(method):
     one = ev.roc_band(words, s, **options)
     other = ev.roc_band(words, -s, pos_label="sick", **options)
     assert one.area == pytest.approx(other.area)
+    # exactly: the band depends on the order of the scores only
     np.testing.assert_array_equal(
         ev.roc_band(words, s, **options).lower, ev.roc_band(y, 3 * s + 1, **options).lower
     )

@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from psvm import PSVC, PSVR
 from psvm._row_objects import LARGE, find_row_objects
 from psvm.kernels import RBF, Kernel, Linear, normalized
+from reference import AGAIN, assert_same_solution, decided
 
 TIGHT = {"tol": 1e-9}
 
@@ -66,6 +67,7 @@ def test_the_model_is_that_of_its_descriptive_vectors(rule):
     # both solve to a violation of 1e-9 epsilon
     assert_allclose(model.alpha_, dyadic.alpha_, atol=1e-6)
     assert_allclose(model.support_objects_, Z[model.support_])
+    assert decided(model.decision_function(X))
     assert_array_equal(model.predict(X), dyadic.predict(rbf_kernel(X, Z, gamma=1.0)))
     assert model.score(*moons(500, seed=1)) > 0.88
 
@@ -74,7 +76,7 @@ def test_a_number_is_short_for_centres():
     X, y = moons()
     short = PSVC(row_objects=15, random_state=0, epsilon=0.3).fit(X, y)
     long = PSVC(row_objects="kmeans", n_row_objects=15, random_state=0, epsilon=0.3).fit(X, y)
-    assert_array_equal(short.alpha_, long.alpha_)
+    assert_same_solution(short, long, X)
     assert PSVC(row_objects=np.int64(7), random_state=0).fit(X, y).alpha_.shape == (7,)
 
 
@@ -84,7 +86,8 @@ def test_centres_are_means_of_clusters(make, rng):
     X = (centres[:, None] + 0.01 * rng.normal(size=(6, 30, 3))).reshape(-1, 3)
     Z = found("kmeans", make(X), count=6)
     order = np.argsort(Z[:, 0])
-    assert_allclose(Z[order], X.reshape(6, 30, 3).mean(axis=1), rtol=1e-12)
+    # sums of 30 of 180 rows of up to 50
+    assert_allclose(Z[order], X.reshape(6, 30, 3).mean(axis=1), atol=180 * 50 * 2.3e-16)
 
 
 def test_centres_of_many_rows(rng):
@@ -163,9 +166,10 @@ def test_rows_without_weight_do_not_describe(rule):
     weights = (np.arange(len(y)) % 3 > 0).astype(float)
     far = np.where(weights[:, None] > 0, X, X + 1000.0)
     kernel = Linear() if rule == "pca" else RBF()
-    assert_array_equal(
+    assert_allclose(
         found(rule, far, weights, kernel=kernel),
         found(rule, X[weights > 0], weights[weights > 0], kernel=kernel),
+        **AGAIN,
     )
 
 
@@ -208,10 +212,9 @@ def test_reproducible_by_random_state():
     X, y = moons()
     for rule in ("kmeans", "random"):
         model = PSVC(row_objects=rule, n_row_objects=12, random_state=5)
-        alpha = model.fit(X, y).alpha_
-        assert_array_equal(clone(model).fit(X, y).alpha_, alpha)
+        assert_same_solution(clone(model).fit(X, y), model.fit(X, y), X)
         other = clone(model).set_params(random_state=6).fit(X, y)
-        assert not np.array_equal(other.column_means_, model.column_means_)
+        assert not np.allclose(other.column_means_, model.column_means_)
 
 
 def test_clone_pickle_grid_search_and_frames():
@@ -227,13 +230,14 @@ def test_clone_pickle_grid_search_and_frames():
     ).fit(X, y)
     assert search.best_score_ > 0.9
     copy = pickle.loads(pickle.dumps(search))
-    assert_array_equal(copy.predict(X), search.predict(X))
+    assert_array_equal(copy.best_estimator_[-1].alpha_, search.best_estimator_[-1].alpha_)
     assert list(search.best_estimator_[-1].feature_names_in_) == list(X.columns)
-    given = PSVC(row_objects=X.iloc[:30], gamma=1e-5, epsilon=0.5).fit(X, y)
-    values = PSVC(row_objects=X.to_numpy()[:30], gamma=1e-5, epsilon=0.5).fit(X.to_numpy(), y)
-    assert_array_equal(given.alpha_, values.alpha_)
+    options = {"gamma": 1e-5, "epsilon": 0.5, **TIGHT}
+    given = PSVC(row_objects=X.iloc[:30], **options).fit(X, y)
+    values = PSVC(row_objects=X.to_numpy()[:30], **options).fit(X.to_numpy(), y)
+    assert_allclose(values.decision_function(X.to_numpy()), given.decision_function(X), atol=1e-6)
     again = pickle.loads(pickle.dumps(clone(given))).fit(X, y)
-    assert_array_equal(again.alpha_, given.alpha_)
+    assert_same_solution(again, given, X)
     with pytest.raises(ValueError, match="different names or orders"):
         PSVC(row_objects=X.iloc[:30, ::-1]).fit(X, y)
 
@@ -282,8 +286,7 @@ def test_kernel_objects_equal_their_names():
     X, y = moons()
     named = PSVC(kernel="rbf", gamma=0.7, epsilon=0.3).fit(X, y)
     model = PSVC(kernel=RBF(gamma=0.7), epsilon=0.3).fit(X, y)
-    assert_array_equal(model.alpha_, named.alpha_)
-    assert_array_equal(model.decision_function(X), named.decision_function(X))
+    assert_same_solution(model, named, X)
 
 
 def grid_points(search):
@@ -305,7 +308,7 @@ def test_a_fitted_model_keeps_its_kernel():
     model = PSVC(kernel=RBF(gamma=1.0), epsilon=0.3).fit(X, y)
     before = model.decision_function(X)
     model.set_params(kernel__gamma=50.0)
-    assert_array_equal(model.decision_function(X), before)
+    assert_allclose(model.decision_function(X), before, **AGAIN)
 
 
 def test_bad_kernel_parameters_come_first():

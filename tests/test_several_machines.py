@@ -23,6 +23,7 @@ from psvm import PSVC, PSVR
 from psvm._multiclass import class_pairs
 from psvm._training import Training
 from psvm.matrix import as_matrix
+from reference import decided
 
 FIXED = {"epsilon": 0.3, "gamma": 0.5, "tol": 1e-9}
 
@@ -80,6 +81,7 @@ def test_one_vs_one_agrees_with_scikit_learn():
     X, y = iris()
     model = PSVC(**FIXED).fit(X, y)
     wrapped = OneVsOneClassifier(PSVC(**FIXED)).fit(X, y)
+    assert decided(wrapped.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), wrapped.predict(X))
     np.testing.assert_allclose(model.decision_function(X), wrapped.decision_function(X), atol=1e-6)
 
@@ -88,6 +90,7 @@ def test_one_vs_rest_agrees_with_scikit_learn():
     X, y = iris()
     model = PSVC(multi_class="ovr", **FIXED).fit(X, y)
     wrapped = OneVsRestClassifier(PSVC(**FIXED)).fit(X, y)
+    assert decided(wrapped.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), wrapped.predict(X))
     np.testing.assert_allclose(model.decision_function(X), wrapped.decision_function(X), atol=1e-6)
 
@@ -189,6 +192,7 @@ def test_labels_are_machines_of_their_own():
     for k in range(2):
         alone = PSVC(epsilon=0.5, tol=1e-9).fit(X, Y[:, k])
         np.testing.assert_allclose(decisions[:, k], alone.decision_function(X), atol=1e-6)
+    assert all(map(decided, decisions.T[:2]))
     np.testing.assert_array_equal(model.predict(X), (decisions > 0).astype(int))
     np.testing.assert_array_equal(model.predict(X)[:, 2], 1)
     np.testing.assert_array_equal(sparse.predict(X), model.predict(X))

@@ -143,13 +143,19 @@ def test_wilcoxon_on_the_depression_scores():
     assert test.difference == pytest.approx(0.46, abs=5e-4)
 
 
-def test_wilcoxon_is_all_ways_to_choose_signs():
-    a, b = two(9, seed=3)
-    ranks = stats.rankdata(np.abs(a - b))
-    observed = ranks[a > b].sum()
-    sums = [ranks @ signs for signs in itertools.product([0, 1], repeat=9)]
-    extreme = np.abs(np.array(sums) - 22.5) >= abs(observed - 22.5) - 1e-9
-    assert ev.wilcoxon_test(a, b).pvalue == pytest.approx(extreme.mean(), rel=1e-12)
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("n", [3, 9, 15])
+def test_wilcoxon_is_all_ways_to_choose_signs(n, ties):
+    d = np.array([1.0, -1, 2, 0, 3, -2, 1, 1, -4, 2, 0, 5, -1, 3, 1])[:n]
+    d += 0 if ties else 0.01 * np.arange(n)
+    ranks = stats.rankdata(np.abs(d[d != 0]))
+    assert (len(set(ranks)) < len(ranks)) == ties and (d > 0).any() and (d < 0).any()
+    sums = np.array(list(itertools.product([0, 1], repeat=len(ranks)))) @ ranks
+    observed = ranks[d[d != 0] > 0].sum()
+    # The sums are halves of whole numbers.
+    extreme = np.abs(sums - ranks.sum() / 2) >= abs(observed - ranks.sum() / 2)
+    for one, other in ((d, 0 * d), (0 * d, d)):
+        assert ev.wilcoxon_test(one, other).pvalue == pytest.approx(extreme.mean(), rel=1e-12)
 
 
 @pytest.mark.parametrize("n", [9, 30, 60])
