@@ -1,5 +1,7 @@
 """The choice of epsilon: folds by content, the path, the two criteria."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -8,7 +10,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import psvm
 from psvm import PSVC, PSVR
-from psvm._epsilon import N_FOLDS, assign_folds, row_digests
+from psvm._epsilon import N_FOLDS, assign_folds, choose_epsilon, row_digests
+from psvm.matrix import BLOCK_BYTES, as_matrix
 
 
 def test_digests_see_content_only(rng):
@@ -120,3 +123,50 @@ def test_time_limit_covers_the_search():
     X, y = make_moons(400, noise=0.3, random_state=0)
     with pytest.warns(psvm._solve.ConvergenceWarning, match="max_time"):
         PSVC(max_time=1e-6).fit(X, y)
+
+
+def peak_memory(function):
+    """What a call returns, and the bytes that it had allocated at most."""
+    tracemalloc.start()
+    try:
+        return function(), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_predictions_of_sparse_data_stay_sparse(rng):
+    L, P, entries = 20_000, 2_000, 30_000
+    places = rng.integers(L, size=entries), rng.integers(P, size=entries)
+    K = sp.csr_array((rng.normal(size=entries), places), shape=(L, P))
+    matrix, index = as_matrix(K), np.arange(0, P, 2)
+    a = rng.normal(size=len(index))
+    product, peak = peak_memory(lambda: matrix.columns_matvec(index, a))
+    np.testing.assert_allclose(product, K.toarray()[:, index] @ a, atol=1e-12)
+    # some vectors; the columns as a dense array would be a thousand times as long
+    assert peak < 10 * 8 * (L + P) < 8 * L * len(index) / 50
+
+
+def test_the_search_takes_little_memory_beside_tall_data(rng):
+    """A copy of the columns in use for each of five folds would be five times K."""
+    L, P = 6_000, 270
+    K = rng.normal(size=(L, P))
+    y = K[:, :30] @ rng.normal(size=30) + 20 * rng.normal(size=L)
+    digests = row_digests(K)
+
+    def search():
+        return choose_epsilon(
+            "auto",
+            as_matrix(K),
+            y,
+            weights=np.ones(L),
+            usable=np.ones(P, dtype=bool),
+            digests=digests,
+            own_columns=False,
+            C=np.inf,
+            solver=psvm.WorkingSet(tol=1e-4),
+        )
+
+    epsilon, peak = peak_memory(search)
+    assert epsilon > 0
+    # a temporary block or two, the products of the columns of six paths and some vectors
+    assert peak < 2 * BLOCK_BYTES + 6 * 4 * 8 * P**2 + 100 * 8 * (L + P) < 3 * K.nbytes

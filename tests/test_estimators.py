@@ -1,6 +1,8 @@
 """PSVC and PSVR: scikit-learn contract, the three kinds of data, weights, attributes, errors."""
 
 import pickle
+import re
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import psvm
 from psvm import PSVC, PSVR, SMO
+from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from reference import AGAIN, assert_same_solution, decided
 
 TIGHT = {"tol": 1e-9}
@@ -510,3 +513,191 @@ def test_vectors_too_large_for_the_width(model):
     X = 1e200 * np.random.default_rng(0).normal(size=(20, 2))
     with pytest.raises(ValueError, match="too large to be squared"):
         model.fit(X, np.arange(20) % 2)
+
+
+def undefined_far_away(X, Z):
+    """A user's kernel that has no value for rows it has never seen the like of."""
+    K = rbf_kernel(X, Z, gamma=0.5)
+    K[X[:, 0] > 100] = np.nan
+    return K
+
+
+PREDICTORS = [
+    PSVC(epsilon=0.5),
+    PSVC(epsilon=0.5, multi_class="ovr"),
+    PSVC(epsilon=0.5, probability="sigmoid"),
+    PSVC(epsilon=0.5, dtype=np.float32),
+    PSVR(epsilon=0.5),
+    psvm.PSVCCV(epsilons=3, cv=2),
+    psvm.PSVRCV(epsilons=3, cv=2),
+    psvm.SpheredSVC(),
+    psvm.SpheredSVC(solver="incremental"),
+    psvm.SpheredSVCCV(lams=[0.5], cv=2),
+    LeastSquaresSVC(),
+    LeastSquaresSVR(),
+    KernelFisherDiscriminant(),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("model", PREDICTORS, ids=str)
+def test_no_answer_for_values_that_are_nan(model, n_classes, rng):
+    X = rng.normal(size=(60, 2))
+    y = np.digitize(X[:, 0], np.linspace(-1, 1, n_classes + 1)[1:-1])
+    model = clone(model).set_params(kernel=undefined_far_away).fit(X, y)
+    new = X[:5].copy()
+    new[[1, 3], 0] = 1e3
+    for method in ("predict", "decision_function", "predict_proba"):
+        if hasattr(model, method):
+            with pytest.raises(ValueError, match=r"2 rows of X are NaN .*\(rows 1, 3\)"):
+                getattr(model, method)(new)
+            assert len(getattr(model, method)(new[[0, 2, 4]])) == 3
+
+
+@pytest.mark.parametrize("model", PREDICTORS, ids=str)
+def test_no_answer_for_rows_that_overflow(model, rng):
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = clone(model).set_params(kernel="linear").fit(X, y)
+    for far in (np.array([[0.0, 0.0], [1e308, -1e308], [1e308, 1e308]]), 1e307 * X):
+        for method in ("predict", "decision_function"):
+            try:
+                values = getattr(model, method)(far) if hasattr(model, method) else [0.0]
+            except ValueError as error:
+                assert re.search("rows of X are NaN or infinite", str(error))
+            else:  # some stay within the numbers
+                assert np.isfinite(values).all()
+    with pytest.raises(ValueError, match=r"\(rows 0\): kernel='poly'"):
+        clone(model).set_params(kernel="poly").fit(X, y).predict(np.array([[1e200, 1e200]]))
+
+
+def test_what_a_users_kernel_returns_is_checked(rng):
+    X, y = moons(40)
+    answers = {
+        r"shape \(39, 40\), expected \(40, 40\)": lambda K: K[1:],
+        r"shape \(40,\), expected \(40, 40\)": lambda K: K[:, 0],
+        r"shape \(\), expected \(40, 40\)": lambda K: 1.0,
+        "returned <U3 data": lambda K: np.full(K.shape, "abc"),
+        "returned complex128 data": lambda K: K + 1j,
+        "returned a sparse matrix": sp.csr_array,
+        "it must return real numbers": lambda K: [["a", None]],
+        "returned NaN or infinity": lambda K: np.where(K < 0.5, np.inf, K),
+    }
+    for message, change in answers.items():
+        with pytest.raises(ValueError, match=message):
+            PSVC(kernel=lambda X, Z, f=change: f(rbf_kernel(X, Z)), epsilon=0.5).fit(X, y)
+    answer = [lambda K: K]
+    model = PSVC(kernel=lambda X, Z: answer[0](rbf_kernel(X, Z)), epsilon=0.5).fit(X, y)
+    answer[0] = lambda K: K[:, 1:]
+    expected = rf"shape \(3, {model.n_support_ - 1}\), expected \(3, {model.n_support_}\)"
+    with pytest.raises(ValueError, match=expected):
+        model.predict(X[:3])
+
+
+@pytest.mark.parametrize("model", [PSVC(), PSVR()], ids=str)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("random_state", "seed"),
+        ("random_state", -1),
+        ("random_state", np.random.default_rng(0)),
+        ("warm_start", "yes"),
+        ("warm_start", None),
+        ("verbose", "no"),
+        ("verbose", 7),
+        ("C", 10**400),
+        ("C", Fraction(1, 2)),
+        ("epsilon", 10**400),
+        ("gamma", -(10**400)),
+        ("max_iter", 10**20),
+        ("cache_size", np.array([1.0])),
+        ("class_weight", {"no number": "x"}),
+    ],
+)
+def test_parameters_that_make_no_sense_are_named(model, name, value):
+    if name not in model.get_params():
+        return
+    with pytest.raises(ValueError, match=rf"{name}\b.* must be"):
+        clone(model).set_params(**{name: value}).fit(*moons(20))
+
+
+def test_large_integers_are_numbers():
+    X, y = moons(40)
+    with_integers = PSVC(C=10**20, epsilon=1, gamma=2, coef0=10**30).fit(X, y)
+    with_floats = PSVC(C=1e20, epsilon=1.0, gamma=2.0, coef0=1e30).fit(X, y)
+    np.testing.assert_array_equal(with_integers.alpha_, with_floats.alpha_)
+
+
+def test_masked_entries_are_missing_values():
+    X, y = moons(40)
+    masked = np.ma.masked_array(X, X > 1.5)
+    assert masked.mask.any()
+    model = PSVC(epsilon=0.5).fit(np.ma.masked_array(X, False), y)
+    for call in (
+        lambda: PSVC(epsilon=0.5).fit(masked, y),
+        lambda: model.predict(masked),
+        lambda: psvm.solve(masked, y, epsilon=0.5),
+        lambda: psvm.kernels.RBF()(masked),
+        lambda: psvm.PSVMSelector(0.5).fit(X, y).transform(masked),
+        lambda: psvm.selection.rankings.fisher(masked, y),
+    ):
+        with pytest.raises(ValueError, match=rf"missing values: {masked.mask.sum()} masked"):
+            call()
+    with pytest.raises(ValueError, match="y contains missing values: 1 masked"):
+        PSVR(epsilon=0.5).fit(X, np.ma.masked_array(X[:, 0], np.arange(40) == 3))
+
+
+def broken_matrices():
+    """Sparse matrices whose indices point outside: SciPy follows them."""
+    good = sp.random(40, 2, density=0.9, random_state=0, format="csr")
+    broken = []
+    for kind, part, value in (
+        (sp.csr_array, "indices", 10**6),
+        (sp.csr_matrix, "indices", -(10**6)),
+        (sp.csc_array, "indices", 10**6),
+        (sp.csr_array, "indptr", 10**6),
+        (sp.csr_array, "indptr", -1),
+    ):
+        K = kind(good, copy=True)
+        getattr(K, part)[1] = value
+        broken.append(K)
+    K = sp.coo_array(good, copy=True)
+    K.coords[0][1] = 10**6
+    floats = sp.csr_array(good, copy=True)
+    floats.indices = floats.indices + 0.5
+    empty = sp.csr_array(good, copy=True)
+    empty.indptr[-1] = 0  # which SciPy's own check takes for a matrix without entries
+    blocks = sp.bsr_array(good.toarray(), blocksize=(2, 2))
+    blocks.indices[1] = 10**6
+    lists = sp.lil_array(good.toarray())
+    lists.rows[3] = [10**6] * len(lists.rows[3])
+    return [*broken, K, floats, empty, blocks, lists]
+
+
+@pytest.mark.parametrize("K", broken_matrices(), ids=lambda K: f"{type(K).__name__}")
+def test_sparse_matrices_with_bad_indices_are_refused(K):
+    X, y = moons(40)
+    vectors = PSVC(epsilon=0.5).fit(X, y)
+    columns = PSVC(kernel="dyadic", epsilon=0.5).fit(X, y)
+    for call in (
+        lambda: PSVC(kernel="dyadic", epsilon=0.5).fit(K, y),
+        lambda: PSVC(epsilon=0.5).fit(K, y),
+        lambda: vectors.predict(K),
+        lambda: columns.decision_function(K),
+        lambda: psvm.solve(K, y, epsilon=0.5),
+        lambda: psvm.epsilon_path(K, y),
+        lambda: psvm.matrix.as_matrix(K),
+        lambda: psvm.kernels.Linear()(K),
+        lambda: psvm.PSVMSelector(0.5).fit(X, y).transform(K),
+        lambda: psvm.matrix_spectrum(K),
+    ):
+        with pytest.raises(ValueError, match="is not a valid sparse matrix"):
+            call()
+
+
+def test_checking_a_sparse_matrix_leaves_it_alone():
+    X, y = moons(40)
+    K = sp.csr_array(X)
+    parts = K.data, K.indices, K.indptr
+    psvm.solve(K, y, epsilon=0.5)
+    assert all(a is b for a, b in zip(parts, (K.data, K.indices, K.indptr), strict=True))

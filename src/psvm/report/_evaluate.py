@@ -133,8 +133,8 @@ def _splits(y, cv, random_state, classifier):
     most = min(most, counts.min())
     if most < 2:
         raise ValueError(
-            f"Class {labels[np.argmin(counts)]!r} has one member only (or cv is 1): it cannot be "
-            "in a training set and in a test set. Leave it out, or collect more."
+            f"Class {labels[np.argmin(counts)]!r} of y has one member only (or cv is 1): it cannot "
+            "be in a training set and in a test set. Leave it out, or collect more."
         )
     return list(StratifiedKFold(most, shuffle=True, random_state=random_state).split(y, y))
 

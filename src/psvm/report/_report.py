@@ -18,6 +18,7 @@ from .._validation import (
     check_positive_integer,
     check_rows,
     check_text,
+    shown,
 )
 from . import _sections as sections
 from ._blocks import Report, Section, Text
@@ -105,7 +106,8 @@ def write_report(
     check_text("title", title)
     check_text("command", command)
     for note in notes if isinstance(notes, tuple) and not notes else check_list("notes", notes):
-        check_text("notes", note)
+        if not isinstance(note, str):
+            raise ValueError(f"notes must hold sentences, got {shown(note)}.")
     check_positive_integer("n_features", n_features)
     if feature_names is not None:
         feature_names = check_list("feature_names", feature_names)
