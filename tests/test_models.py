@@ -773,11 +773,20 @@ def test_many_columns_take_no_memory(tmp_path, within):
     assert not {"alpha_", "column_means_", "column_norms_"} & set(vars(loaded))
 
 
-def test_long_strings_and_other_arrays_cannot_be_saved(tmp_path):
+def test_other_arrays_cannot_be_saved(tmp_path):
     matrices = pytest.importorskip("Bio.Align.substitution_matrices")
     kernel = SmithWaterman(matrix=matrices.load("BLOSUM62"))
     with pytest.raises(TypeError, match="it is a Array"):
         psvm.save(PSVC(kernel=kernel, epsilon=0.5).fit(WORDS, HALF), tmp_path / "m.psvm")
+
+
+def test_kernels_that_would_take_all_memory():
+    """A parameter of a few digits in a file, and numbers by the million."""
+    with pytest.raises(ValueError, match="within m mismatches of each word"):
+        Mismatch(k=12, m=11)(["ACGTACGTACGT"])
+    far = WeightedDegree(degree=10**12, normalize=False)(["ACGT"], ["ACGA"])
+    # All weights are 2 / degree to twelve digits: one, two and three words end at the matches.
+    np.testing.assert_allclose(far, (1 + 2 + 3) * 2 / 10**12, rtol=1e-11)
 
 
 def test_names_of_matrices_are_no_paths(tmp_path):
