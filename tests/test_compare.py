@@ -168,7 +168,9 @@ def test_errors_come_before_any_fit(cancer, options, message):
 def test_models_that_cannot_be_compared(cancer):
     with pytest.raises(ValueError, match=r"a classifier and .* a regressor"):
         ev.compare([DummyClassifier(), Ridge()], *cancer)
-    with pytest.raises(TypeError, match="estimators with fit and predict"):
+    with pytest.raises(
+        TypeError, match=r"models\['scaler'\] must be an estimator with fit, predict"
+    ):
         ev.compare({"scaler": StandardScaler()}, *cancer)
     with pytest.raises(ValueError, match="no models"):
         ev.compare([], *cancer)

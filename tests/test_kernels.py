@@ -331,7 +331,7 @@ def test_make_kernel():
     for name, function in expected.items():
         K = make_kernel(name, **options)(X, Z)
         assert_allclose(K, by_hand(function, X, Z), rtol=1e-11, atol=1e-13)
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="name must be one of"):
         make_kernel("unknown", **options)
 
 

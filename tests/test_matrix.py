@@ -855,7 +855,9 @@ BAD_KERNELS = {
 def test_a_kernel_of_the_wrong_shape(name):
     K = KernelMatrix(BAD_KERNELS[name], np.zeros((7, 2)), np.zeros((4, 2)))
     for use in (lambda: K.matvec(np.ones(4)), lambda: K.columns(np.array([1, 2]))):
-        with pytest.raises(ValueError, match=r"shape .* 7 objects .* must return one of shape"):
+        with pytest.raises(
+            ValueError, match=r"returned (shape .* expected \(7, \d\)|a sparse matrix)"
+        ):
             use()
 
 

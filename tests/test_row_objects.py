@@ -270,7 +270,7 @@ def test_sparse_rows():
         ({"row_objects": np.empty((0, 2))}, "row_objects is empty"),
         ({"row_objects": Birch()}, "after it was fitted"),
         ({"row_objects": [["a", "b"]]}, "could not convert"),
-        ({"row_objects": "random", "random_state": "x"}, "cannot be used to seed"),
+        ({"row_objects": "random", "random_state": "x"}, "random_state must be None, an integer"),
     ],
 )
 def test_bad_parameters(parameters, message):

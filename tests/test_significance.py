@@ -360,7 +360,10 @@ def test_public_names_have_examples(module):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: ev.proportion_test(5, 3, 4), "between 0 and the number"),
+        (
+            lambda: ev.proportion_test(5, 3, 4),
+            "must be whole numbers of errors and of test objects",
+        ),
         (lambda: ev.proportion_test(0.5, 3, 4), "whole numbers"),
         (lambda: ev.split_proportion_test([1], [1], 4, method="holm"), "method must be one of"),
         (lambda: ev.paired_t_test([1, 2], [1, 2, 3]), "same splits"),
@@ -368,7 +371,10 @@ def test_public_names_have_examples(module):
         (lambda: ev.paired_t_test([1, np.nan], [2, 1]), "NaN"),
         (lambda: ev.corrected_t_test([1, 2], [2, 1], n_train=0, n_test=1), "n_train"),
         (lambda: ev.five_by_two_f_test([1, 2], [2, 1]), "five repetitions of two folds"),
-        (lambda: ev.wilcoxon_test([1, 2], [2, 1], confidence_level=95), "between 0 and 1"),
+        (
+            lambda: ev.wilcoxon_test([1, 2], [2, 1], confidence_level=95),
+            "must be a finite number > 0 and < 1",
+        ),
         (lambda: ev.mcnemar_test([0, 2], [1, 0]), "True where a prediction is wrong"),
         (lambda: ev.permutation_test(None, None, None, n_permutations=0), "n_permutations"),
     ],

@@ -235,9 +235,10 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self
 
     def _choose_label(self, classes):
-        if not np.isscalar(self.reject_label) or isinstance(self.reject_label, bytes):
+        label = self.reject_label
+        if label is not None and (not np.isscalar(label) or isinstance(label, bytes)):
             raise ValueError(
-                f"reject_label must be a string or a number, got {shown(self.reject_label)}."
+                f"reject_label must be a string, a number or None, got {shown(self.reject_label)}."
             )
         if self.reject_label != "auto":
             label = self.reject_label

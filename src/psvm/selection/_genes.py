@@ -327,7 +327,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         array, y = validate(self, X, y, remedy=REMEDY, ensure_all_finite=finite)
         check_labels("y", y)
         check_positive_integer("n_epsilons", self.n_epsilons, most=MOST_EPSILONS)
-        check_integer("smoothing", self.smoothing, most=array.shape[1])
+        check_integer("smoothing", self.smoothing, most=10**9)
         check_flag("verbose", self.verbose)
         check_jobs(self.n_jobs)
         if self.classifier is not None:

@@ -282,7 +282,7 @@ def r2w2(X, y, ridge=0.1, max_iter=50):
     >>> np.sort(np.argsort(r2w2(X, y))[-2:])
     array([1, 3])
     """
-    check_number("ridge", ridge, above=0)
+    check_number("ridge", ridge, least=0)
     check_positive_integer("max_iter", max_iter)
     return _best_over_sides(X, y, lambda X, signs: _scaling_factors(X, signs, ridge, max_iter))
 
