@@ -172,7 +172,7 @@ def test_models_that_cannot_be_compared(cancer):
         TypeError, match=r"models\['scaler'\] must be an estimator with fit, predict"
     ):
         ev.compare({"scaler": StandardScaler()}, *cancer)
-    with pytest.raises(ValueError, match="no models"):
+    with pytest.raises(ValueError, match="models must be a list of values, got an empty one"):
         ev.compare([], *cancer)
     with pytest.raises(ValueError, match="counts errors"):
         ev.compare([Ridge()], *cancer, tests="mcnemar")

@@ -70,7 +70,7 @@ def one_hot(name, cells, path):
 def select_features(table, features):
     """The features that are asked for, in that order."""
     names = names_of(table)
-    index = [find_column(str(f), names, table.source, "a feature") for f in features]
+    index = [find_column(str(f), names, table.source, "one of features") for f in features]
     table.X, table.feature_names = table.X[:, index], [names[j] for j in index]
 
 

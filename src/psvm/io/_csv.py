@@ -173,7 +173,7 @@ class Reading:
             return [
                 place[str(f)]
                 if str(f) in place
-                else find_column(str(f), names, self.path, "a feature")
+                else find_column(str(f), names, self.path, "one of features")
                 for f in options.features
             ]
         left_out = {self.dialect.row_names, self.target_column}
