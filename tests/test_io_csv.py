@@ -297,7 +297,7 @@ def test_features_for_prediction(write):
     path = write("b,junk,a,y\n1,?,2,x\n3,foo,4,y\n")
     table = read_table(path, features=["a", "b"])
     assert table.X.tolist() == [[2, 1], [4, 3]]
-    with pytest.raises(DataError, match=r"no column 'A1' \(a feature\)"):
+    with pytest.raises(DataError, match=r"no column 'A1' \(one of features\)"):
         read_table(path, features=["A1"])
 
 
