@@ -1,4 +1,4 @@
-"""Malformed arguments to every public callable: a right answer or an error that says why.
+"""Malformed arguments to every public callable: a right answer, or an error that says why not.
 
 Each callable that `__all__` of psvm and its public modules lists is called with valid arguments of
 which one or two are replaced by something malformed. It may return a finite result, or raise a
@@ -90,6 +90,10 @@ EXPLAINED = re.compile(
             r"Gram matrix",
             r"labels? ",
             r"y_true|y_pred",
+            r"Column \d+ of K",
+            r"There is no column",
+            r"is not a model file",
+            r"is not a FASTA file",
         ]
     )
 )
