@@ -1,4 +1,4 @@
-"""Malformed arguments to every public callable: a right answer, or an error that says what is wrong.
+"""Malformed arguments to every public callable: a right answer, or an error that says why not.
 
 Each callable that `__all__` of psvm and its public modules lists is called with valid arguments of
 which one or two are replaced by something malformed. It may return a finite result, or raise a
@@ -90,6 +90,9 @@ EXPLAINED = re.compile(
             r"Gram matrix",
             r"labels? ",
             r"y_true|y_pred",
+            r"Column \d+ of K",
+            r"There is no column",
+            r"is not a (model|FASTA) file|Stray quote",
         ]
     )
 )
@@ -696,13 +699,12 @@ def test_every_public_callable_is_tried():
 
 def test_valid_arguments_are_valid(guarded):
     for call in calls():
-        assert complaint(call, (), ()) is None, call.name
-        call.function(**call.arguments)
+        assert _finite(call.function(**call.arguments)), call.name
 
 
 def test_some_malformed_arguments(guarded):
     random = np.random.default_rng(0)
-    every = singles()
+    every = [case for case in singles() if not case[0].name.endswith("report")]  # they take long
     some = [every[i] for i in random.choice(len(every), size=N_SHORT, replace=False)]
     problems = tried(some)
     assert not problems, "\n".join(problems)

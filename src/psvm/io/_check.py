@@ -8,6 +8,7 @@ from itertools import islice
 import numpy as np
 import scipy.sparse as sp
 
+from .._validation import check_path
 from ._csv import Reading, TextColumn
 from ._errors import DataError, Finding, Severity
 from ._read import check_options, format_of, read_with
@@ -47,6 +48,7 @@ def check_file(path, **options):
     error 3 2 'x' in column 'b' is not a number.
     error 4 1 This row has 1 cells, but 2 are expected.
     """
+    check_path("path", path)
     path, options = os.fspath(path), ReadOptions(**options)
     check_options(options)
     try:

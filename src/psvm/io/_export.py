@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import kernels as k
 from .._estimator import PER_COLUMN, BasePSVM
 from .._kernel_choice import MEASURED
+from .._validation import check_has
 from ..selection import PSVMSelector
 from ._models import summarise
 
@@ -40,6 +41,7 @@ def export_text(model):
     0       3.0    1.0   2.0   0
     <BLANKLINE>
     """
+    check_has("model", model, "fit")
     check_is_fitted(model)
     if isinstance(model, Pipeline):
         return "\n".join(export_text(step) for _, step in model.steps)
@@ -99,6 +101,7 @@ def export_numpy(model):
     >>> bool(abs(scope["predict"]([[5.0]]) - model.predict([[5.0]]))[0] < 1e-12)
     True
     """
+    check_has("model", model, "fit")
     check_is_fitted(model)
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
     *before, machine = steps

@@ -1,5 +1,6 @@
 """`save` and `load`: models as files that hold numbers and names, and no code."""
 
+import json
 import os
 import warnings
 from importlib.metadata import version
@@ -9,6 +10,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import check_path
 from ._codec import Decoder, Encoder
 from ._container import DIGEST, read_container, write_container
 from ._errors import ModelFileError
@@ -43,9 +45,14 @@ def save(model, path, *, extra=None):
     >>> bool((again.decision_function(X) == model.decision_function(X)).all())
     True
     """
+    check_path("path", path)
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"model must be a fitted estimator, got {type(model).__name__}.")
     check_is_fitted(model)
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"extra must be something that JSON can hold. {error}") from error
     encoder = Encoder(registry())
     encoded = encoder.encode(model, "the model")
     metadata = {
@@ -89,6 +96,7 @@ def load(path):
     ...     psvm.load(path)
     PSVR(epsilon=0.1, kernel='linear')
     """
+    check_path("path", path)
     metadata, arrays = read_container(path)
     return _decode(path, metadata, arrays)
 
@@ -147,6 +155,7 @@ def model_info(path):
     >>> info["class"], info["summary"]["n_features_in"]
     ('psvm.PSVR', 1)
     """
+    check_path("path", path)
     metadata, arrays = read_container(path)
     model = _decode(path, metadata, arrays)
     with open(path, "rb") as file:

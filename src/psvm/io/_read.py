@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._validation import check_choice, check_flag
+from .._validation import LARGEST, check_choice, check_flag, check_integer, check_path, shown
 from ._columns import as_labels
 from ._csv import read_csv
 from ._dialect import find_column, is_missing, split_rows
@@ -130,6 +130,7 @@ def read_table(
         features=features,
         ignore=ignore,
     )
+    check_path("path", path)
     return read_with(os.fspath(path), options)
 
 
@@ -152,19 +153,26 @@ def check_options(options):
     check_choice("categorical", options.categorical, ("error", "onehot", "drop"))
     check_choice("format", options.format, ("auto", *FORMATS))
     check_flag("transpose", options.transpose)
-    if options.header != "auto":
+    if not (isinstance(options.header, str) and options.header == "auto"):
         check_flag("header", options.header)
+    if options.target_file is not None:
+        check_path("target_file", options.target_file)
     for name in ("target", "row_names"):
         value = getattr(options, name)
         if value is not None and not isinstance(value, str | bool | np.bool_ | numbers.Integral):
-            raise TypeError(f"{name} must be the name or the place of a column, got {value!r}.")
+            raise TypeError(
+                f"{name} must be the name or the place of a column, got {shown(value)}."
+            )
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            check_integer(name, value, least=-LARGEST)
     if not isinstance(options.encoding, str):
-        raise TypeError(f"encoding must be a string, got {options.encoding!r}.")
+        raise TypeError(f"encoding must be a string, got {shown(options.encoding)}.")
     check_choice("decimal", options.decimal, ("auto", ".", ","))
     delimiter = options.delimiter
     single = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
-    if delimiter != "auto" and (not single or delimiter in '"\r\n' or delimiter.isalnum()):
-        raise ValueError(f"delimiter must be 'auto' or a single character, got {delimiter!r}.")
+    auto = isinstance(delimiter, str) and delimiter == "auto"
+    if not auto and (not single or delimiter in '"\r\n' or delimiter.isalnum()):
+        raise ValueError(f"delimiter must be 'auto' or a single character, got {shown(delimiter)}.")
 
 
 def format_of(path):

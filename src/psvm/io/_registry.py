@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from .. import kernels
+from .._validation import shown
 from ..kernels import Kernel
 from ..solvers import SMO, WorkingSet
 from . import _consistency
@@ -258,7 +259,10 @@ def register(cls):
     ...         return np.minimum(X[:, None], Z[None]).sum(axis=2)
     """
     if not (isinstance(cls, type) and issubclass(cls, Kernel)):
-        raise TypeError(f"Only kernel classes can be registered, got {cls!r}.")
+        raise TypeError(
+            f"Only kernel classes can be registered: cls must be a subclass of "
+            f"psvm.kernels.Kernel, got {shown(cls)}."
+        )
     name = f"{cls.__module__}.{cls.__qualname__}"
     registry().add(Entry(name, cls, check=_consistency.check_kernel))
     return cls

@@ -13,7 +13,16 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-from .._validation import check_choice
+from .._validation import (
+    as_array,
+    check_choice,
+    check_list,
+    check_members,
+    check_path,
+    check_stored,
+    check_text,
+    shown,
+)
 from ._atomic import atomic_write
 from ._formats import _extra
 from ._read import FORMATS, SUFFIXES
@@ -58,24 +67,41 @@ def write_table(
     array(['x', 'y'], dtype=object)
     """
     check_choice("format", format, ("auto", *FORMATS))
+    check_path("path", path)
+    check_text("target_name", target_name)
     given = data if isinstance(data, Table) else Table(data)
     table = Table(
-        given.X if sp.issparse(given.X) else np.asarray(given.X),
-        given.y if y is None else np.asarray(y),
-        given.feature_names if feature_names is None else list(feature_names),
-        given.row_names if row_names is None else list(row_names),
+        check_stored("data", given.X) if sp.issparse(given.X) else as_array("data", given.X),
+        given.y if y is None else check_members("y", y),
+        _names("feature_names", feature_names, given.feature_names),
+        _names("row_names", row_names, given.row_names),
         given.target_name if target_name is None else target_name,
     )
     _check(table)
     kind = _format_of(path) if format == "auto" else format
     sequences = table.X.ndim == 1
     if sequences != (kind == "fasta"):
-        raise ValueError(f"{kind} files hold {'numbers' if sequences else 'sequences'}.")
+        raise ValueError(f"format: {kind} files hold {'numbers' if sequences else 'sequences'}.")
     _WRITERS[kind](table, os.fspath(path))
     return _losses(table, kind)
 
 
+def _names(name, value, default):
+    """The names of rows or columns as a list of strings."""
+    if value is None:
+        return default
+    names = check_list(name, value)
+    if not all(isinstance(item, str) for item in names):
+        raise TypeError(f"{name} must hold strings, got {shown(value)}.")
+    return names
+
+
 def _check(table):
+    if table.X.ndim not in (1, 2) or table.X.dtype.kind not in "biufOUS":
+        raise ValueError(
+            "data must be a matrix of real numbers or a list of sequences, got "
+            f"{table.X.dtype} data of shape {table.X.shape}."
+        )
     n = table.X.shape[0]
     for name in ("y", "row_names"):
         value = getattr(table, name)
@@ -83,7 +109,7 @@ def _check(table):
             raise ValueError(f"{name} has {len(value)} entries for {n} rows.")
     if table.feature_names is not None and len(table.feature_names) != table.X.shape[1]:
         raise ValueError(
-            f"There are {len(table.feature_names)} names for {table.X.shape[1]} columns."
+            f"feature_names has {len(table.feature_names)} names for {table.X.shape[1]} columns."
         )
 
 

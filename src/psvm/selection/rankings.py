@@ -18,6 +18,8 @@ from ..matrix import Standardized, as_matrix
 
 __all__ = ["fisher", "pearson", "r2w2", "relief", "rfe", "signal_to_noise", "t_test"]
 
+LARGEST_RIDGE = 1e6
+"""Beyond this, the kernel matrix is its diagonal."""
 STEPS = 200_000
 """Steps of one support vector machine: some seconds at most for some thousand samples."""
 
@@ -218,7 +220,7 @@ def rfe(X, y, C=1.0, step=0.1, max_iter=STEPS):
     array([1, 3])
     """
     check_number("C", C, above=0)
-    check_number("step", step, least=0)
+    check_number("step", step, least=0, most=1)
     check_positive_integer("max_iter", max_iter)
     X, y = _check_data(X, y)
     left, dropped, unfinished = np.arange(X.shape[1]), [], []
@@ -282,7 +284,7 @@ def r2w2(X, y, ridge=0.1, max_iter=50):
     >>> np.sort(np.argsort(r2w2(X, y))[-2:])
     array([1, 3])
     """
-    check_number("ridge", ridge, above=0)
+    check_number("ridge", ridge, above=0, most=LARGEST_RIDGE)
     check_positive_integer("max_iter", max_iter)
     return _best_over_sides(X, y, lambda X, signs: _scaling_factors(X, signs, ridge, max_iter))
 
@@ -291,6 +293,8 @@ def _scaling_factors(X, signs, ridge, max_iter):
     X = X - X.mean(axis=0)
     squares = np.square(X)
     varies = squares.any(axis=0)
+    if not varies.any():
+        raise ValueError("X must have a feature that varies, by more than the root of 1e-308.")
 
     def bound(sigma):
         """``log R^2 W^2`` and its gradient."""
