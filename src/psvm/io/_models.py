@@ -53,6 +53,10 @@ def save(model, path, *, extra=None):
     except (TypeError, ValueError, RecursionError) as error:
         raise TypeError(f"extra must be something that JSON can hold. {error}") from error
     check_is_fitted(model)
+    try:
+        json.dumps(extra, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"extra must be something that JSON can hold. {error}") from error
     encoder = Encoder(registry())
     encoded = encoder.encode(model, "the model")
     metadata = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._validation import check_choice, check_flag, check_path, shown
+from .._validation import LARGEST, check_choice, check_flag, check_integer, check_path, shown
 from ._columns import as_labels
 from ._csv import read_csv
 from ._dialect import find_column, is_missing, split_rows
@@ -163,6 +163,8 @@ def check_options(options):
             raise TypeError(
                 f"{name} must be the name or the place of a column, got {shown(value)}."
             )
+        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            check_integer(name, value, least=-LARGEST)
     if not isinstance(options.encoding, str):
         raise TypeError(f"encoding must be a string, got {shown(options.encoding)}.")
     check_choice("decimal", options.decimal, ("auto", ".", ","))

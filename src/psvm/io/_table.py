@@ -31,9 +31,10 @@ class ReadOptions:
             value = getattr(self, name)
             if name == "features" and value is None:
                 continue
-            if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            listed = isinstance(value, Iterable) and not hasattr(value, "tocsr")
+            if not listed or isinstance(value, str | bytes) or getattr(value, "ndim", 1) != 1:
                 raise TypeError(f"{name} must be a list of columns, got {shown(value)}.")
-            value = list(value) if not hasattr(value, "tocsr") else [value]
+            value = list(value)
             if not all(isinstance(column, str | numbers.Integral) for column in value):
                 raise TypeError(f"{name} must hold names or places of columns, got {shown(value)}.")
             object.__setattr__(self, name, value)

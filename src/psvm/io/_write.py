@@ -73,10 +73,8 @@ def write_table(
     table = Table(
         check_stored("data", given.X) if sp.issparse(given.X) else as_array("data", given.X),
         given.y if y is None else check_members("y", y),
-        given.feature_names
-        if feature_names is None
-        else check_names("feature_names", feature_names),
-        given.row_names if row_names is None else check_names("row_names", row_names),
+        _names("feature_names", feature_names, given.feature_names),
+        _names("row_names", row_names, given.row_names),
         given.target_name if target_name is None else target_name,
     )
     _check(table)
@@ -88,8 +86,10 @@ def write_table(
     return _losses(table, kind)
 
 
-def check_names(name, value):
+def _names(name, value, default):
     """The names of rows or columns as a list of strings."""
+    if value is None:
+        return default
     names = check_list(name, value)
     if not all(isinstance(item, str) for item in names):
         raise TypeError(f"{name} must hold strings, got {shown(value)}.")

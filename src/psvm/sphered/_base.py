@@ -83,7 +83,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
         limits = Limits(self.tol, self.max_iter, self.max_time)
-        return Options(self.C, bool(self.center), self.solver, limits, self.cache_size)
+        return Options(float(self.C), bool(self.center), self.solver, limits, self.cache_size)
 
     def _check_lam(self, name, lam):
         check_number(name, lam, least=0, most=1)
