@@ -656,6 +656,14 @@ def test_empty_columns_of_a_sparse_matrix_are_not_looked_at(stored, monkeypatch)
     assert (S.norms[[4, 11]] == 0).all()
 
 
+def test_a_column_that_takes_no_part_may_be_too_small():
+    K = numbers()
+    K[:, 2] *= 1e-300
+    assert Standardized(as_matrix(K), usable=np.arange(P) != 2).norms[2] == 0
+    with pytest.raises(ValueError, match="Column 2 of K is too small"):
+        Standardized(as_matrix(K))
+
+
 def peak(function):
     """Bytes allocated at most while the function runs."""
     function()  # imports and caches of the first call do not count

@@ -107,11 +107,11 @@ class Standardized:
             )
         self.means, self.norms = means, norms
         index = self._find_delicate(norms, sizes)
-        self._shift, self._rest = np.zeros_like(means), means
-        if len(index):
-            self._rest = means.copy()
-            for block in block_slices(len(index), 8 * self.shape[0]):
-                self._look_closely(index[block], sizes)
+        if usable is not None:
+            index = index[usable[index]]
+        self._shift, self._rest = np.zeros_like(means), means.copy() if len(index) else means
+        for block in block_slices(len(index), 8 * self.shape[0]):
+            self._look_closely(index[block], sizes)
         self.norms[self.norms <= CONSTANT * sizes] = 0.0
         if usable is not None:
             self.norms[~usable] = 0.0
