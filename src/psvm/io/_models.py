@@ -48,10 +48,6 @@ def save(model, path, *, extra=None):
     check_path("path", path)
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"model must be a fitted estimator, got {type(model).__name__}.")
-    try:
-        json.dumps(extra)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise TypeError(f"extra must be something that JSON can hold. {error}") from error
     check_is_fitted(model)
     try:
         json.dumps(extra, allow_nan=False)
