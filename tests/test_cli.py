@@ -466,10 +466,10 @@ class Terminal:
 
 
 def large(path):
-    """Data on which a search takes some seconds."""
+    """Data on which a search takes many times as long as a tester needs to answer."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(700, 8)).round(3)
-    y = X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=700)
+    X = rng.normal(size=(1200, 8)).round(3)
+    y = X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=1200)
     write(path, [*"abcdefgh", "y"], np.column_stack([X, y]).tolist())
 
 
