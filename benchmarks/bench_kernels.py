@@ -58,7 +58,7 @@ def psvm_candidates(n):
         yield PSVC(
             gamma=gamma,
             epsilon=epsilon * np.sqrt(n),
-            row_objects=N_LANDMARKS,
+            landmarks=N_LANDMARKS,
             random_state=0,
         )
 
@@ -79,7 +79,7 @@ def sgd_candidates(n):
 
 
 METHODS = {
-    "PSVC(row_objects=500)": psvm_candidates,
+    "PSVC(landmarks=500)": psvm_candidates,
     "Nystroem + RidgeClassifier": ridge_candidates,
     "Nystroem + SGDClassifier (hinge)": sgd_candidates,
 }

@@ -29,7 +29,7 @@ except ImportError:
 N_SEARCH = 5000
 N_PREDICT = 100_000
 N_OBJECTS = 2000
-SOME = {"row_objects": "random", "n_row_objects": N_OBJECTS, "random_state": 0}
+SOME = {"landmarks": "random", "n_landmarks": N_OBJECTS, "random_state": 0}
 CV = KFold(3, shuffle=True, random_state=0)
 
 

@@ -9,6 +9,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from psvm import PSVC, PSVR
+from psvm.report import write_report
 
 
 def show(title, model, began, quality):
@@ -64,5 +65,6 @@ if __name__ == "__main__":
     model, K, y = select()
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/demo")
     folder.mkdir(parents=True, exist_ok=True)
-    page = model.report(K, y, folder / "report.html", title="Breast cancer: feature selection")
+    title = "Breast cancer: feature selection"
+    page = write_report(model, K, y, folder / "report.html", title=title)
     print(f"The report of the last run is at {page.resolve()}")

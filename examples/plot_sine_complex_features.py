@@ -57,7 +57,7 @@ def main():
     Z = rng.uniform(-2, 2, size=(50, 2))
     fig, axes = plt.subplots(1, len(KERNELS), figsize=(9, 3.6), layout="constrained")
     for ax, (title, kernel) in zip(axes, KERNELS.items(), strict=True):
-        model = PSVC(kernel=kernel, row_objects=Z, epsilon=0.3).fit(X, y)
+        model = PSVC(kernel=kernel, landmarks=Z, epsilon=0.3).fit(X, y)
         draw(ax, title, model, X, y)
         print(f"{title}: {model.n_support_} of 50, accuracy {model.score(X, y):.2f}")
     if len(sys.argv) > 1:

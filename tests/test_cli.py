@@ -344,7 +344,7 @@ def test_a_fit_that_does_not_converge_says_so(data, capsys, monkeypatch):
     def warn(solution):
         warnings.warn("The solver stopped (max_iter).", ConvergenceWarning, stacklevel=2)
 
-    monkeypatch.setattr("psvm._estimator.warn_if_not_optimal", warn)
+    monkeypatch.setattr("psvm.estimators._base.warn_if_not_optimal", warn)
     assert run("fit", "train.csv", "--target", "diagnosis", "--model", "m.psvm") == 4
     assert "stopped (max_iter)" in capsys.readouterr().err
     assert os.path.exists("m.psvm")

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from psvm import SpheredSVC, Status
 from psvm.comparators import LeastSquaresSVC
-from psvm.sphered import _dual
-from psvm.sphered._dual import DenseMatrix, FactorMatrix, Limits, Target, minimise
+from psvm.solvers import _dual
+from psvm.solvers._dual import DenseMatrix, FactorMatrix, Limits, Target, minimise
 
 EPS = np.finfo(np.float64).eps
 

@@ -10,7 +10,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import psvm
 from psvm import PSVC, PSVR
-from psvm._epsilon import N_FOLDS, assign_folds, choose_epsilon, row_digests
+from psvm._folds import N_FOLDS, assign_folds, row_digests
+from psvm.estimators._epsilon import choose_epsilon
 from psvm.matrix import BLOCK_BYTES, as_matrix
 
 
@@ -121,7 +122,7 @@ def test_a_twin_of_each_row_changes_nothing_but_the_units(rng):
 
 def test_time_limit_covers_the_search():
     X, y = make_moons(400, noise=0.3, random_state=0)
-    with pytest.warns(psvm._solve.ConvergenceWarning, match="max_time"):
+    with pytest.warns(psvm.solvers._solve.ConvergenceWarning, match="max_time"):
         PSVC(max_time=1e-6).fit(X, y)
 
 

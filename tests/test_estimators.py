@@ -147,17 +147,17 @@ def test_kernels_by_name_are_the_functions_of_the_papers():
         np.testing.assert_allclose(f, g, atol=1e-5, err_msg=kernel)
 
 
-def test_row_objects_describe_instead_of_the_training_objects(rng):
+def test_landmarks_describe_instead_of_the_training_objects(rng):
     X, y = moons()
     Z = rng.normal(size=(15, 2))
-    model = PSVC(row_objects=Z, gamma=1.0, epsilon=0.5, **TIGHT).fit(X, y)
+    model = PSVC(landmarks=Z, gamma=1.0, epsilon=0.5, **TIGHT).fit(X, y)
     dyadic = PSVC(kernel="dyadic", epsilon=0.5, **TIGHT).fit(rbf_kernel(X, Z, gamma=1.0), y)
     np.testing.assert_allclose(model.alpha_, dyadic.alpha_, atol=1e-7)
     np.testing.assert_array_equal(model.support_objects_, Z[model.support_])
     copy = pickle.loads(pickle.dumps(clone(model).fit(X, y)))
     assert decided(model.decision_function(X))
     np.testing.assert_array_equal(copy.predict(X), model.predict(X))
-    assert PSVC(row_objects=Z).fit(X, y).score(X, y) > 0.8
+    assert PSVC(landmarks=Z).fit(X, y).score(X, y) > 0.8
 
 
 def test_sparse_vectors_equal_dense_vectors():
@@ -402,9 +402,9 @@ def test_verbose_prints_a_line(capsys):
         ({"max_time": 0}, "max_time"),
         ({"solver": "newton"}, "solver"),
         ({"cache_size": -1}, "cache_size"),
-        ({"row_objects": [[1.0]]}, "row_objects"),
-        ({"row_objects": [[np.nan, 1.0]]}, "row_objects"),
-        ({"kernel": "dyadic", "row_objects": [[1.0, 2.0]]}, "row_objects"),
+        ({"landmarks": [[1.0]]}, "landmarks"),
+        ({"landmarks": [[np.nan, 1.0]]}, "landmarks"),
+        ({"kernel": "dyadic", "landmarks": [[1.0, 2.0]]}, "landmarks"),
     ],
 )
 def test_bad_parameters(parameters, culprit):

@@ -115,8 +115,8 @@ RESULTS = {
     "psvm.evaluation.SplitSignificance",
     "psvm.io.Finding",
     "psvm.io.Table",
-    "psvm.report.CrossValidation",
-    "psvm.report.FeatureRanking",
+    "psvm.evaluation.CrossValidation",
+    "psvm.selection.FeatureRanking",
     "psvm.selection.SelectionEvaluation",
     "psvm.selection.SelectionSignificance",
     "psvm.selection.StandIns",
@@ -127,7 +127,7 @@ EXEMPT = RESULTS | {
     "psvm.Status",  # enumerations
     "psvm.io.Severity",
     "psvm.io.DataError",  # errors
-    "psvm.io.ModelFileError",
+    "psvm.persistence.ModelFileError",
     "psvm.kernels.Kernel",  # abstract classes
     "psvm.matrix.ColumnBlock",
     "psvm.matrix.DataMatrix",
@@ -174,13 +174,13 @@ def public():
 
 
 SETTINGS = {
-    "psvm.PSVC": {"epsilon": 0.5, "n_row_objects": 5},
-    "psvm.PSVR": {"epsilon": 0.5, "n_row_objects": 5},
+    "psvm.PSVC": {"epsilon": 0.5, "n_landmarks": 5},
+    "psvm.PSVR": {"epsilon": 0.5, "n_landmarks": 5},
     "psvm.PSVCCV": {"epsilons": 3, "gammas": [0.5], "cv": 2},
     "psvm.PSVRCV": {"epsilons": 3, "gammas": [0.5], "cv": 2},
     "psvm.SpheredSVCCV": {"lams": [0.3, 0.6], "cv": 2},
     "psvm.GeneSelector": {"n_features": [1, 2], "smoothing": 0, "cv": 2, "n_epsilons": 4},
-    "psvm.PSVMSelector": {"epsilon": 0.5, "n_row_objects": 5},
+    "psvm.PSVMSelector": {"epsilon": 0.5, "n_landmarks": 5},
     "psvm.evaluation.RejectOption": {
         "estimator": psvm.PSVC(epsilon=0.5),
         "rule": "threshold",
@@ -287,14 +287,14 @@ def _function_arguments():
         "psvm.WorkingSet": {},
         "psvm.save": {"model": number, "path": "model.psvm"},
         "psvm.load": {"path": "saved.psvm"},
-        "psvm.io.model_info": {"path": "saved.psvm"},
+        "psvm.persistence.model_info": {"path": "saved.psvm"},
         "psvm.io.atomic_write": {"path": "new.txt"},
         "psvm.io.check_file": {"path": "table.csv"},
         "psvm.io.read_table": {"path": "table.csv"},
         "psvm.io.write_table": {"data": X, "path": "new.csv"},
-        "psvm.io.export_numpy": {"model": number},
-        "psvm.io.export_text": {"model": number},
-        "psvm.io.register": {"cls": Registered},
+        "psvm.persistence.export_numpy": {"model": number},
+        "psvm.persistence.export_text": {"model": number},
+        "psvm.persistence.register": {"cls": Registered},
         "psvm.evaluation.compare": {
             "models": {"a": psvm.PSVC(epsilon=0.5), "b": psvm.PSVC(epsilon=1.0)},
             **data,
@@ -354,8 +354,8 @@ def _function_arguments():
         "psvm.kernels.read_fasta": {"path": "some.fa"},
         "psvm.kernels.Sequence": {"letters": "ACGT"},
         "psvm.matrix.as_matrix": {"K": X},
-        "psvm.report.cross_validate": {"model": psvm.PSVC(epsilon=0.5), **data, "cv": 2},
-        "psvm.report.rank_features": {**data, "n_features": 1},
+        "psvm.evaluation.cross_validate": {"model": psvm.PSVC(epsilon=0.5), **data, "cv": 2},
+        "psvm.selection.rank_features": {**data, "n_features": 1},
         "psvm.report.write_report": {
             "model": dyadic,
             **data,

@@ -330,7 +330,7 @@ class Mutant:
 def try_file(path, data, huge):
     """What a file does: it is refused, the model refuses to predict, it predicts, or it is bad."""
     import psvm
-    from psvm.io import ModelFileError
+    from psvm.persistence import ModelFileError
 
     try:
         model = psvm.load(path)

@@ -21,15 +21,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 import psvm.io
-from psvm.io import (
-    DataError,
-    Severity,
-    Table,
-    atomic_write,
-    check_file,
-    read_table,
-    write_table,
-)
+from psvm.io import DataError, Severity, Table, atomic_write, check_file, read_table, write_table
 from psvm.kernels import Sequence
 
 has_arrow = importlib.util.find_spec("pyarrow") is not None

@@ -33,8 +33,6 @@ import psvm
 from psvm import PSVC, PSVR, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCCV
 from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from psvm.evaluation import RejectOption
-from psvm.io import ModelFileError, export_numpy, export_text, model_info, register
-from psvm.io._container import DIGEST, read_container, write_container
 from psvm.kernels import (
     RBF,
     Constant,
@@ -55,6 +53,8 @@ from psvm.kernels import (
     WeightedDegree,
     normalized,
 )
+from psvm.persistence import ModelFileError, export_numpy, export_text, model_info, register
+from psvm.persistence._container import DIGEST, read_container, write_container
 from psvm.selection import PresentCall, QuantileNormalizer, log_transformer
 
 X, CODE = make_moons(60, noise=0.2, random_state=0)
@@ -167,10 +167,10 @@ def test_names_of_features(tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        {"row_objects": 10, "random_state": 0},
-        {"row_objects": X[:9] + 0.1},
-        {"row_objects": KMeans(7, n_init=1, random_state=0)},
-        {"row_objects": "random", "random_state": np.random.RandomState(0)},
+        {"landmarks": 10, "random_state": 0},
+        {"landmarks": X[:9] + 0.1},
+        {"landmarks": KMeans(7, n_init=1, random_state=0)},
+        {"landmarks": "random", "random_state": np.random.RandomState(0)},
         {"solver": psvm.SMO(pair=False)},
         {"solver": psvm.WorkingSet()},
         {"class_weight": {"no": 2.0, "yes": 1.0}},
@@ -185,7 +185,7 @@ def test_parameters(tmp_path, options):
     loaded = check(model, NEW, tmp_path)
     for name, value in model.get_params(deep=False).items():
         if name in model_info(tmp_path / "model.psvm")["not_kept"]:
-            assert name in ("row_objects", "random_state")
+            assert name in ("landmarks", "random_state")
         else:
             assert getattr(loaded, name) == value, name
 
@@ -262,7 +262,7 @@ def test_every_estimator_is_known():
     """Whoever adds an estimator to psvm adds it here."""
     from sklearn.base import BaseEstimator
 
-    known = psvm.io._registry.registry()._by_class
+    known = psvm.persistence._registry.registry()._by_class
     estimators = [getattr(psvm, name) for name in psvm.__all__]
     estimators = [c for c in estimators if isinstance(c, type) and issubclass(c, BaseEstimator)]
     assert len(estimators) >= 6
@@ -339,7 +339,7 @@ def test_kernels_of_ones_own(tmp_path, monkeypatch):
     model = PSVC(kernel=Overlap(), epsilon=0.5).fit(np.abs(X), Y)
     with pytest.raises(TypeError, match=r"psvm\.io\.register"):
         psvm.save(model, tmp_path / "m.psvm")
-    known = psvm.io._registry.registry()
+    known = psvm.persistence._registry.registry()
     monkeypatch.setattr(known, "_by_name", dict(known._by_name))
     monkeypatch.setattr(known, "_by_class", dict(known._by_class))
     register(Overlap)
@@ -657,7 +657,7 @@ def fitted():
 
 def test_every_class_is_checked():
     """Whoever allows a class in model files says what must hold of it."""
-    entries = psvm.io._registry.registry()._by_name.values()
+    entries = psvm.persistence._registry.registry()._by_name.values()
     assert [e.name for e in entries if e.check is None] == ["psvm.SMO", "psvm.WorkingSet"]
 
 
@@ -667,14 +667,14 @@ WITHIN = """
 import json, resource, sys
 import psvm, psvm.io
 psvm.PSVC(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0, 1]).predict([[1.0]])
-psvm.io._registry.registry()
+psvm.persistence._registry.registry()
 for path, size, n_features in json.loads(sys.argv[1]):
     with open("/proc/self/statm") as statm:
         size += int(statm.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size, -1))
     try:
         outcome = str(psvm.load(path).predict([[0.1] * n_features])[0])
-    except psvm.io.ModelFileError as error:
+    except psvm.persistence.ModelFileError as error:
         outcome = "out of memory" if "MemoryError" in str(error) else str(error)
     print(json.dumps(outcome))
 """

@@ -7,7 +7,7 @@ from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsOneClassifier
 
-from psvm._multiclass import class_pairs, class_scores, fit_pairs
+from psvm.estimators._target import class_pairs, class_scores, fit_pairs
 
 
 def test_any_binary_fit_gives_the_classifier_of_scikit_learn():

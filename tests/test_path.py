@@ -13,10 +13,9 @@ from sklearn.linear_model import Lasso, lars_path
 
 import psvm
 import reference
-from psvm import _path
 from psvm.kernels import RBF, Linear
 from psvm.matrix import KernelMatrix, as_matrix
-from psvm.solvers import _homotopy, _working_set
+from psvm.solvers import _homotopy, _path, _working_set
 
 KKT = 1e-9
 """Share of ||K̃'y||_inf that a violation may have anywhere on the path: what is promised."""

@@ -16,16 +16,16 @@ from sklearn.preprocessing import StandardScaler
 import psvm
 from chromium import Page, find
 from psvm import PSVC, PSVCCV, PSVR
+from psvm.evaluation import cross_validate
 from psvm.kernels import Sine, Spectrum
 from psvm.report import (
     EpsilonPathDisplay,
     SearchDisplay,
     SpectrumDisplay,
     SupportDisplay,
-    cross_validate,
-    rank_features,
     write_report,
 )
+from psvm.selection import rank_features
 
 pytest.importorskip("matplotlib")
 

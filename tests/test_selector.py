@@ -37,8 +37,8 @@ RIGHT = np.array([[0.0, -1, 0], [1, 1, 0], [-1, 0, -1], [1, 0, 1]])
         PSVMSelector(),
         PSVMSelector(epsilon="0.3max"),
         PSVMSelector(n_features=1),
-        PSVMSelector(epsilon="0.3max", row_objects="random", random_state=0),
-        PSVMSelector(row_objects="kmeans", kernel="linear", random_state=0),
+        PSVMSelector(epsilon="0.3max", landmarks="random", random_state=0),
+        PSVMSelector(landmarks="kmeans", kernel="linear", random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -281,7 +281,7 @@ def test_stand_ins_name_what_was_left_out(data, rng):
     assert isinstance(stand_ins(X, [0])[0], StandIns)
 
 
-# ---------------------------------------------------------------- selection of row objects
+# ---------------------------------------------------------------- selection of landmarks
 
 
 def moons(n=150, seed=0):
@@ -290,11 +290,11 @@ def moons(n=150, seed=0):
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("parameters", [{"epsilon": "0.1max"}, {"n_features": 4}])
-def test_row_objects_are_selected_by_their_kernel_columns(make, parameters):
+def test_landmarks_are_selected_by_their_kernel_columns(make, parameters):
     """It is the selection from the matrix k(X, Z), and what is left is part of that matrix."""
     X, y = moons()
     Z, new = moons(30, seed=1)[0], moons(20, seed=2)[0]
-    selector = PSVMSelector(row_objects=Z, kernel=RBF(gamma=2.0), tol=1e-9, **parameters)
+    selector = PSVMSelector(landmarks=Z, kernel=RBF(gamma=2.0), tol=1e-9, **parameters)
     selector.fit(make(X), y)
     plain = PSVMSelector(tol=1e-9, **parameters).fit(rbf_kernel(X, Z, gamma=2.0), y)
     assert 0 < selector.n_features_ < 30
@@ -302,7 +302,7 @@ def test_row_objects_are_selected_by_their_kernel_columns(make, parameters):
     assert_allclose(selector.alpha_, plain.alpha_, atol=1e-6)
     assert_array_equal(selector.get_support(), plain.get_support())
     assert_array_equal(selector.order_[: selector.n_features_], plain.order_[: plain.n_features_])
-    assert_array_equal(selector.row_objects_, Z)
+    assert_array_equal(selector.landmarks_, Z)
     chosen = selector.get_support()
     out = selector.transform(make(new))
     assert_allclose(out, rbf_kernel(new, Z[chosen], gamma=2.0), atol=1e-12)
@@ -311,10 +311,10 @@ def test_row_objects_are_selected_by_their_kernel_columns(make, parameters):
     assert selector.get_feature_names_out().tolist() == expected
 
 
-def test_auto_with_row_objects_is_the_rule_of_the_estimators():
+def test_auto_with_landmarks_is_the_rule_of_the_estimators():
     X, y = moons()
     for epsilon in ("auto", "aicc"):
-        parameters = {"epsilon": epsilon, "row_objects": "random", "random_state": 1}
+        parameters = {"epsilon": epsilon, "landmarks": "random", "random_state": 1}
         model = psvm.PSVC(**parameters).fit(X, y)
         selector = PSVMSelector(**parameters).fit(X, y)
         assert selector.epsilon_ == pytest.approx(model.epsilon_, rel=1e-9)
@@ -324,36 +324,36 @@ def test_auto_with_row_objects_is_the_rule_of_the_estimators():
 @pytest.mark.parametrize(
     ("rule", "count"), [("kmeans", 12), ("random", 12), (7, 7), (np.int64(3), 3), (KMeans(5), 5)]
 )
-def test_rules_of_row_objects(rule, count):
+def test_rules_of_landmarks(rule, count):
     X, y = moons()
-    selector = PSVMSelector(row_objects=rule, n_row_objects=12, random_state=0).fit(X, y)
-    assert selector.row_objects_.shape == (count, 2)
+    selector = PSVMSelector(landmarks=rule, n_landmarks=12, random_state=0).fit(X, y)
+    assert selector.landmarks_.shape == (count, 2)
     assert selector.get_support().shape == selector.order_.shape == (count,)
     assert selector.transform(X).shape == (150, selector.n_features_)
 
 
-def test_principal_directions_as_row_objects():
+def test_principal_directions_as_landmarks():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     selector = PSVMSelector(
-        epsilon="0.2max", row_objects="pca", n_row_objects=6, kernel="linear"
+        epsilon="0.2max", landmarks="pca", n_landmarks=6, kernel="linear"
     ).fit(X, y)
-    assert selector.get_support()[0] and selector.row_objects_.shape == (6, 30)
-    chosen = selector.row_objects_[selector.get_support()]
+    assert selector.get_support()[0] and selector.landmarks_.shape == (6, 30)
+    chosen = selector.landmarks_[selector.get_support()]
     assert_allclose(selector.transform(X), linear_kernel(X, chosen), atol=1e-9)
 
 
-def test_row_objects_through_scikit_learn():
+def test_landmarks_through_scikit_learn():
     data = load_breast_cancer(as_frame=True)
     X, y = data.data.iloc[:, :6], data.target
     pipeline = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
-        PSVMSelector("0.1max", row_objects="kmeans", random_state=0, tol=1e-9),
+        PSVMSelector("0.1max", landmarks="kmeans", random_state=0, tol=1e-9),
         LogisticRegression(),
     )
     grid = {
-        "psvmselector__row_objects": [8, "kmeans", "random"],
-        "psvmselector__n_row_objects": [10, 20],
+        "psvmselector__landmarks": [8, "kmeans", "random"],
+        "psvmselector__n_landmarks": [10, 20],
         "psvmselector__gamma": [0.1, "scale"],
     }
     search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
@@ -366,60 +366,60 @@ def test_row_objects_through_scikit_learn():
     assert_allclose(again.alpha_, selector.alpha_, atol=1e-6)
 
 
-def test_names_of_row_objects():
+def test_names_of_landmarks():
     X = load_breast_cancer(as_frame=True).data.iloc[:, :4]
     y = load_breast_cancer().target
     Z = X.iloc[:9].set_index(pd.Index([f"patient {i}" for i in range(9)]))
-    selector = PSVMSelector("0.1max", row_objects=Z, gamma=1e-5).set_output(transform="pandas")
+    selector = PSVMSelector("0.1max", landmarks=Z, gamma=1e-5).set_output(transform="pandas")
     out = selector.fit(X, y).transform(X)
     assert list(out.columns) == list(Z.index[selector.get_support()])
     assert_allclose(out, rbf_kernel(X, Z[selector.get_support()], gamma=1e-5))
-    assert_array_equal(selector.row_objects_, Z.to_numpy())
+    assert_array_equal(selector.landmarks_, Z.to_numpy())
     assert str(selector.stand_ins(X, n=1)[0]).startswith("patient")
     with pytest.raises(ValueError, match="different names or orders"):
-        PSVMSelector(row_objects=Z.iloc[:, ::-1]).fit(X, y)
+        PSVMSelector(landmarks=Z.iloc[:, ::-1]).fit(X, y)
     assert not hasattr(selector, "inverse_transform")
 
 
-def test_sequences_as_row_objects(rng):
+def test_sequences_as_landmarks(rng):
     """Which of some reference sequences decide."""
     letters = ["".join(row) for row in rng.choice(list("ACGT"), size=(80, 30))]
     y = np.arange(80) % 2
     words = [a[:10] + "GATTACA" + a[17:] if t else a for a, t in zip(letters, y, strict=True)]
     references = [Sequence("GATTACA", "site"), Sequence("CCCCCCC", "poly"), Sequence("ACGTACG")]
     kernel = Spectrum(3)
-    selector = PSVMSelector("0.6max", row_objects=references, kernel=kernel).fit(words, y)
+    selector = PSVMSelector("0.6max", landmarks=references, kernel=kernel).fit(words, y)
     assert selector.get_support().tolist() == [True, False, False]
     assert selector.get_feature_names_out().tolist() == ["object0"]  # not all of them have a name
-    named = clone(selector).set_params(row_objects=references[:2]).fit(words, y)
+    named = clone(selector).set_params(landmarks=references[:2]).fit(words, y)
     assert named.get_feature_names_out().tolist() == ["site"]
     assert_allclose(named.transform(words), kernel(words, ["GATTACA"]))
     labels = pd.Series(list(map(str, references)), index=["a", "b", "c"])
-    assert clone(named).set_params(row_objects=labels).fit(words, y).get_feature_names_out() == "a"
+    assert clone(named).set_params(landmarks=labels).fit(words, y).get_feature_names_out() == "a"
     pipeline = make_pipeline(clone(named), LogisticRegression())
     assert pipeline.fit(words, y).score(words, y) > 0.9
-    with pytest.raises(ValueError, match="sequence 1 of row_objects is empty"):
-        PSVMSelector(row_objects=["ACGT", ""], kernel=kernel).fit(words, y)
-    # the kernel is not asked without row objects
+    with pytest.raises(ValueError, match="sequence 1 of landmarks is empty"):
+        PSVMSelector(landmarks=["ACGT", ""], kernel=kernel).fit(words, y)
+    # the kernel is not asked without landmarks
     counts = kernel.feature_map().fit_transform(words)
-    assert PSVMSelector(kernel=kernel).fit(counts, y).row_objects_ is None
+    assert PSVMSelector(kernel=kernel).fit(counts, y).landmarks_ is None
 
 
-def test_nothing_selected_among_row_objects():
+def test_nothing_selected_among_landmarks():
     X, y = moons()
-    selector = PSVMSelector("1max", row_objects=5, random_state=0).fit(X, y)
+    selector = PSVMSelector("1max", landmarks=5, random_state=0).fit(X, y)
     assert selector.transform(X).shape == (150, 0)
 
 
-def test_weights_and_targets_with_row_objects(rng):
+def test_weights_and_targets_with_landmarks(rng):
     X, y = moons()
     times = rng.integers(1, 4, size=150)
     Z = moons(20, seed=1)[0]
-    once = PSVMSelector("0.1max", row_objects=Z, tol=1e-9).fit(X, y, times)
+    once = PSVMSelector("0.1max", landmarks=Z, tol=1e-9).fit(X, y, times)
     X_2, y_2 = np.repeat(X, times, axis=0), np.repeat(y, times)
-    twice = PSVMSelector("0.1max", row_objects=Z, tol=1e-9).fit(X_2, y_2)
+    twice = PSVMSelector("0.1max", landmarks=Z, tol=1e-9).fit(X_2, y_2)
     assert_allclose(once.alpha_, twice.alpha_, atol=1e-6)
-    both = PSVMSelector("0.1max", row_objects=Z, task="regression").fit(X, X**2)
+    both = PSVMSelector("0.1max", landmarks=Z, task="regression").fit(X, X**2)
     assert both.alpha_.shape == (2, 20)
 
 
@@ -441,17 +441,17 @@ def test_weights_and_targets_with_row_objects(rng):
         ({"tol": 0.0}, "tol"),
         ({"task": "ranking"}, "task"),
         ({"task": "regression"}, "numbers"),
-        ({"row_objects": "centres"}, "row_objects must be one of 'kmeans', 'random', 'pca'"),
-        ({"row_objects": 0}, "row_objects must be an integer >= 1"),
-        ({"n_row_objects": 0}, "n_row_objects must be an integer >= 1"),
-        ({"row_objects": "pca"}, "need kernel='linear'"),
-        ({"row_objects": [[1.0, 2.0]]}, "row_objects has 2 features, but X has 300"),
-        ({"row_objects": np.empty((0, 300))}, "row_objects is empty"),
-        ({"row_objects": 5, "n_features": 6}, "n_features=6 is impossible: there are 5 row_obj"),
-        ({"row_objects": 5, "kernel": "dyadic"}, "kernel must be one of 'rbf'"),
-        ({"row_objects": 5, "gamma": -1.0}, "gamma must be a finite number > 0"),
-        ({"row_objects": 5, "kernel": Sine(theta=np.nan)}, "theta must be a finite number"),
-        ({"row_objects": 5, "kernel": Spectrum(3)}, "Use 'random'"),
+        ({"landmarks": "centres"}, "landmarks must be one of 'kmeans', 'random', 'pca'"),
+        ({"landmarks": 0}, "landmarks must be an integer >= 1"),
+        ({"n_landmarks": 0}, "n_landmarks must be an integer >= 1"),
+        ({"landmarks": "pca"}, "need kernel='linear'"),
+        ({"landmarks": [[1.0, 2.0]]}, "landmarks has 2 features, but X has 300"),
+        ({"landmarks": np.empty((0, 300))}, "landmarks is empty"),
+        ({"landmarks": 5, "n_features": 6}, "n_features=6 is impossible: there are 5 row_obj"),
+        ({"landmarks": 5, "kernel": "dyadic"}, "kernel must be one of 'rbf'"),
+        ({"landmarks": 5, "gamma": -1.0}, "gamma must be a finite number > 0"),
+        ({"landmarks": 5, "kernel": Sine(theta=np.nan)}, "theta must be a finite number"),
+        ({"landmarks": 5, "kernel": Spectrum(3)}, "Use 'random'"),
     ],
 )
 def test_bad_parameters(data, parameters, message):

@@ -596,10 +596,10 @@ def test_forms_of_input():
     assert cross_val_score(named, series, y, cv=3).shape == (3,)
 
 
-def test_other_sequences_as_row_objects():
+def test_other_sequences_as_landmarks():
     A, y = task()
     motifs = ["GATTACA" * 2, "CCGGCCGG", "GATTTACA"]
-    model = PSVC(kernel=Spectrum(3), row_objects=motifs, epsilon=0.1).fit(A, y)
+    model = PSVC(kernel=Spectrum(3), landmarks=motifs, epsilon=0.1).fit(A, y)
     assert model.alpha_.shape == (3,) and set(model.support_objects_) <= set(motifs)
     measured = PSVC(kernel="dyadic", epsilon=0.1).fit(Spectrum(3)(A, motifs), y)
     assert_allclose(model.alpha_, measured.alpha_, atol=1e-9)
@@ -732,8 +732,8 @@ def test_errors_of_the_estimators():
         PSVC(kernel=Spectrum(3)).fit(A, y[:-1])
     with pytest.raises(ValueError, match="k must be an integer"):
         PSVC(kernel=Spectrum("3")).fit(A, y)
-    with pytest.raises(ValueError, match="sequence 0 of row_objects is empty"):
-        PSVC(kernel=Spectrum(3), row_objects=[""]).fit(A, y)
+    with pytest.raises(ValueError, match="sequence 0 of landmarks is empty"):
+        PSVC(kernel=Spectrum(3), landmarks=[""]).fit(A, y)
     model = PSVC(kernel=WeightedDegree(3), epsilon=1.0).fit(A, y)
     with pytest.raises(ValueError, match="equal length"):
         model.predict(["ACGT"])

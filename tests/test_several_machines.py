@@ -20,8 +20,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, PSVR
-from psvm._multiclass import class_pairs
-from psvm._training import Training
+from psvm.estimators._description import Training
+from psvm.estimators._target import class_pairs
 from psvm.matrix import as_matrix
 from reference import decided
 

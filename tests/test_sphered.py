@@ -21,9 +21,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, SpheredSVC, SpheredSVCCV, Status
 from psvm.kernels import Spectrum
-from psvm.sphered import _dual, _training
+from psvm.solvers import _dual
+from psvm.solvers._dual import Limits
+from psvm.sphered import _training
 from psvm.sphered._direct import Spectrum as Decomposition
-from psvm.sphered._dual import Limits
 from psvm.sphered._incremental import Basis
 
 TIGHT = {"tol": 1e-9}

@@ -1,69 +1,64 @@
 """psvm: the Potential Support Vector Machine."""
 
-from importlib import import_module
-from importlib.metadata import version
-from typing import TYPE_CHECKING
+from importlib import import_module as _import_module
+from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ._path import epsilon_path, epsilon_paths
-    from ._path_result import EpsilonPath
-    from ._solve import solve
-    from ._spectrum import MatrixSpectrum, matrix_spectrum
+if _TYPE_CHECKING:
     from .estimators import PSVC, PSVR
-    from .io import load, save
+    from .matrix import MatrixSpectrum, matrix_spectrum
     from .model_selection import PSVCCV, PSVRCV, HeldOut, cross_val_error
+    from .persistence import load, save
     from .selection import GeneSelector, PSVMSelector
-    from .solvers import SMO, Solution, Status, WorkingSet
+    from .solvers import (
+        SMO,
+        EpsilonPath,
+        Solution,
+        Status,
+        WorkingSet,
+        epsilon_path,
+        epsilon_paths,
+        solve,
+    )
     from .sphered import SpheredSVC, SpheredSVCCV
 
-_HOME = {
-    "PSVC": "estimators",
-    "PSVCCV": "model_selection",
-    "PSVR": "estimators",
-    "PSVRCV": "model_selection",
-    "SMO": "solvers",
-    "EpsilonPath": "_path_result",
-    "GeneSelector": "selection",
-    "HeldOut": "model_selection",
-    "MatrixSpectrum": "_spectrum",
-    "PSVMSelector": "selection",
-    "Solution": "solvers",
-    "SpheredSVC": "sphered",
-    "SpheredSVCCV": "sphered",
-    "Status": "solvers",
-    "WorkingSet": "solvers",
-    "cross_val_error": "model_selection",
-    "epsilon_path": "_path",
-    "epsilon_paths": "_path",
-    "load": "io",
-    "matrix_spectrum": "_spectrum",
-    "save": "io",
-    "solve": "_solve",
+_ROOMS = {
+    "comparators": (),
+    "estimators": ("PSVC", "PSVR"),
+    "evaluation": (),
+    "io": (),
+    "kernels": (),
+    "matrix": ("MatrixSpectrum", "matrix_spectrum"),
+    "model_selection": ("PSVCCV", "PSVRCV", "HeldOut", "cross_val_error"),
+    "persistence": ("load", "save"),
+    "problem": (),
+    "report": (),
+    "selection": ("GeneSelector", "PSVMSelector"),
+    "solvers": (
+        "SMO",
+        "EpsilonPath",
+        "Solution",
+        "Status",
+        "WorkingSet",
+        "epsilon_path",
+        "epsilon_paths",
+        "solve",
+    ),
+    "sphered": ("SpheredSVC", "SpheredSVCCV"),
 }
-"""The module of each public name. They are imported when they are used: `psvm --help` uses none."""
-_MODULES = (
-    "comparators",
-    "evaluation",
-    "io",
-    "kernels",
-    "matrix",
-    "model_selection",
-    "problem",
-    "report",
-    "selection",
-    "solvers",
-    "sphered",
-)
+"""The public modules and the names of each that are public here as well. All are imported when they
+are used: `psvm --help` uses none."""
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
 
-__all__ = list(_HOME)
-__version__ = version("psvm")
+__all__ = sorted(_HOME)
+__version__ = _version("psvm")
 
 
 def __getattr__(name):
     if name in _HOME:
-        value = getattr(import_module(f".{_HOME[name]}", __name__), name)
-    elif name in _MODULES:
-        value = import_module(f".{name}", __name__)
+        value = getattr(_import_module(f".{_HOME[name]}", __name__), name)
+    elif name in _ROOMS:
+        value = _import_module(f".{name}", __name__)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
@@ -71,4 +66,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return [*globals(), *_HOME, *_MODULES]
+    return [*__all__, *_ROOMS, "__version__"]

@@ -8,8 +8,8 @@ __all__ = ["main"]
 def main(arguments=None):
     """Run the command line and return its exit code."""
     try:
-        import click  # noqa: F401
-        import rich  # noqa: F401
+        import click
+        import rich
     except ImportError:
         print('The command psvm needs click and rich: pip install "psvm[cli]"', file=sys.stderr)
         return 1

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..report._unwrap import solutions, unwrap, weights
+from ..estimators import solutions, unwrap, weights
 
 
 def describe_model(run, model, names):

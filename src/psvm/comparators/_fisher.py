@@ -5,13 +5,7 @@ import scipy.linalg as sl
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
-from .._validation import (
-    check_choice,
-    check_decisions,
-    check_labels,
-    check_number,
-    check_vector,
-)
+from .._validation import check_choice, check_decisions, check_labels, check_number, check_vector
 from ._kernel_model import KernelModel, document, indefinite
 
 SAME = 1e-14

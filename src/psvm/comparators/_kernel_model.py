@@ -5,10 +5,10 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._kernel_choice import KernelMixin
-from .._solve import check_weights
 from .._validation import check_decisions, kernel_values
+from ..estimators import KernelMixin
 from ..matrix import BLOCK_BYTES, block_slices
+from ..solvers import check_weights
 
 ASYMMETRIC = 1e-8
 """Difference of two entries, relative to the largest, that is not rounding."""

@@ -7,10 +7,9 @@ import scipy.linalg as sl
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from .._multiclass import OneVsOneMixin, fit_pairs
 from .._validation import check_choice, check_labels, check_number, class_factors
-from ..solvers import Status
-from ..sphered._dual import DenseMatrix, Limits, Target, minimise
+from ..estimators import OneVsOneMixin, fit_pairs
+from ..solvers import DenseMatrix, Limits, Status, Target, minimise
 from ._kernel_model import KernelModel, document, indefinite
 
 TOLERANCE = 1e-8

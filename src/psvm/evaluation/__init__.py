@@ -1,6 +1,7 @@
 """Comparing models honestly: tests, ROC bands, abstention."""
 
 from ._compare import Comparison, compare
+from ._cross_validate import CrossValidation, cross_validate
 from ._permutation import PermutationSignificance, permutation_test
 from ._reject import RejectOption, confidence, has_information, reject_scores
 from ._reject_curve import ErrorRejectCurve, ErrorRejectDisplay, error_reject_curve
@@ -21,6 +22,7 @@ from ._significance import (
 __all__ = [
     "AreaEstimate",
     "Comparison",
+    "CrossValidation",
     "ErrorRejectCurve",
     "ErrorRejectDisplay",
     "PermutationSignificance",
@@ -31,6 +33,7 @@ __all__ = [
     "compare",
     "confidence",
     "corrected_t_test",
+    "cross_validate",
     "delong_test",
     "error_reject_curve",
     "five_by_two_f_test",
@@ -47,3 +50,7 @@ __all__ = [
     "split_proportion_test",
     "wilcoxon_test",
 ]
+
+
+def __dir__():
+    return __all__

@@ -7,14 +7,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import (
-    check_array,
-    check_choice,
-    check_has,
-    check_members,
-    check_number,
-    shown,
-)
+from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
 
 RULES = ("no_information", "threshold")
 METHODS = ("auto", "decision_function", "predict_proba")

@@ -9,14 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from .._validation import (
-    as_array,
-    check_choice,
-    check_flag,
-    check_number,
-    check_vector,
-    is_number,
-)
+from .._validation import as_array, check_choice, check_flag, check_number, check_vector, is_number
 
 FEW = 25
 """Up to so many objects on which the models disagree, McNemar's test is exact."""

@@ -46,21 +46,6 @@ def _rebuild(message, file, line, column, advice):
     return DataError(message, file=file, line=line, column=column, advice=advice)
 
 
-class ModelFileError(ValueError):
-    """A file that is not a model file, is damaged, or comes from a newer version.
-
-    Examples
-    --------
-    >>> import psvm
-    >>> from psvm.io import ModelFileError
-    >>> try:
-    ...     psvm.load(__file__ if "__file__" in globals() else psvm.__file__)
-    ... except ModelFileError as error:
-    ...     print("refused")
-    refused
-    """
-
-
 class Severity(enum.Enum):
     """How serious a finding is.
 

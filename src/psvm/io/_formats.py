@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from ..kernels._sequence import parse_fasta
+from ..kernels import parse_fasta
 from ._columns import as_labels, names_of, one_hot, select_features
 from ._complaints import MISSING_ADVICE
 from ._dialect import find_column, suggestion

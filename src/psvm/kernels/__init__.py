@@ -1,7 +1,7 @@
 """Kernels as small objects: ``kernel(X, Z)`` is the matrix of all values, ``k1 + k2`` a kernel."""
 
 from ._base import Constant, Kernel, Normalized, Product, Sum, normalized
-from ._sequence import Sequence, read_fasta
+from ._sequence import Sequence, parse_fasta, read_fasta
 from ._sequence_alignment import LocalAlignment, NeedlemanWunsch, SmithWaterman
 from ._sequence_features import FeatureMap
 from ._sequence_motif import Motif, from_prosite
@@ -36,3 +36,7 @@ __all__ = [
     "normalized",
     "read_fasta",
 ]
+
+
+def __dir__():
+    return __all__

@@ -3,27 +3,28 @@
 import scipy.sparse as sp
 
 from .._validation import as_array, check_stored
-from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times
+from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times, with_norms
 from ._block import ColumnBlock
 from ._dense import DenseMatrix
 from ._kernel import KernelMatrix
 from ._sparse import SparseMatrix
+from ._spectrum import MatrixSpectrum, matrix_spectrum
 from ._standardized import Standardized, joint_rmatvec
 
 __all__ = [
-    "BLOCK_BYTES",
-    "FEW",
-    "ColumnBlock",
     "DataMatrix",
     "DenseMatrix",
     "KernelMatrix",
+    "MatrixSpectrum",
     "SparseMatrix",
     "Standardized",
     "as_matrix",
-    "block_slices",
-    "joint_rmatvec",
-    "times",
+    "matrix_spectrum",
 ]
+
+
+def __dir__():
+    return __all__
 
 
 def as_matrix(K):

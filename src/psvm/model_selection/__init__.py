@@ -4,3 +4,7 @@ from ._estimators import PSVCCV, PSVRCV
 from ._leave_out import HeldOut, cross_val_error
 
 __all__ = ["PSVCCV", "PSVRCV", "HeldOut", "cross_val_error"]
+
+
+def __dir__():
+    return __all__

@@ -6,11 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import PerColumnMixin
 from .._folds import check_scoring
-from .._kernel_choice import KernelMixin, choose_gamma
 from .._plotting import new_axes
-from .._reporting import ReportMixin
 from .._validation import (
     check_choice,
     check_flag,
@@ -21,6 +18,7 @@ from .._validation import (
     check_positive_integer,
     check_vector,
 )
+from ..estimators import KernelMixin, PerColumnMixin, choose_gamma
 from ._search import Search
 from ._table import RULES, choose, cv_results
 
@@ -36,8 +34,8 @@ SHARED = (
     "theta",
     "rho",
     "zeta",
-    "row_objects",
-    "n_row_objects",
+    "landmarks",
+    "n_landmarks",
     "random_state",
     "tol",
     "max_iter",
@@ -47,7 +45,7 @@ SHARED = (
 """Parameters that go to the model as they are."""
 
 
-class BaseCV(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
+class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
     _model = None

@@ -34,9 +34,9 @@ PARAMETERS = """epsilons : int or array-like, default=20
         interrupted goes on from it; one with other data or parameters refuses it.
     verbose : bool, default=False
         Show progress, by tqdm if it is installed.
-    kernel, degree, coef0, theta, rho, zeta, row_objects, n_row_objects, random_state, tol, \
+    kernel, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, tol, \
 max_iter, cache_size, dtype
-        As for `{base}`. Row objects other than the training vectors are found once, from all
+        As for `{base}`. Landmarks other than the training vectors are found once, from all
         rows."""
 
 ATTRIBUTES = """epsilon_, C_, gamma_ : float

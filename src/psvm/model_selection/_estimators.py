@@ -71,8 +71,8 @@ class PSVCCV(ClassifierMixin, BaseCV):
         theta=1.0,
         rho=1.0,
         zeta=1.0,
-        row_objects=None,
-        n_row_objects=100,
+        landmarks=None,
+        n_landmarks=100,
         random_state=None,
         class_weight=None,
         multi_class="ovo",
@@ -101,8 +101,8 @@ class PSVCCV(ClassifierMixin, BaseCV):
         self.theta = theta
         self.rho = rho
         self.zeta = zeta
-        self.row_objects = row_objects
-        self.n_row_objects = n_row_objects
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.class_weight = class_weight
         self.multi_class = multi_class
@@ -227,8 +227,8 @@ class PSVRCV(RegressorMixin, BaseCV):
         theta=1.0,
         rho=1.0,
         zeta=1.0,
-        row_objects=None,
-        n_row_objects=100,
+        landmarks=None,
+        n_landmarks=100,
         random_state=None,
         tol=1e-4,
         max_iter=None,
@@ -253,8 +253,8 @@ class PSVRCV(RegressorMixin, BaseCV):
         self.theta = theta
         self.rho = rho
         self.zeta = zeta
-        self.row_objects = row_objects
-        self.n_row_objects = n_row_objects
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter

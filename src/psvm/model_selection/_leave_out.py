@@ -7,13 +7,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut
 
-from .._estimator import BasePSVM
 from .._folds import make_splits
 from .._threads import threads
-from .._training import Training
 from .._validation import shown
-from ..matrix import FEW, DenseMatrix, Standardized, block_slices
-from ..matrix._base import with_norms
+from ..estimators import BasePSVM, Training
+from ..matrix import FEW, DenseMatrix, Standardized, block_slices, with_norms
 from ..problem import Problem
 from ..solvers import WorkingSet
 from ._paths import Fold

@@ -3,8 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from .._epsilon import assign_folds
-from .._folds import make_splits
+from .._folds import assign_folds, make_splits
 from .._parallel import results
 from .._threads import threads
 from ._journal import Journal, fingerprint

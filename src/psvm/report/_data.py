@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from .._epsilon import row_digests
+from .._folds import row_digests
 from ..matrix import Standardized, as_matrix
 
 FEW_ROWS, FEW_MEMBERS = 30, 5

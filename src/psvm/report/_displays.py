@@ -3,10 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._path import epsilon_path
-from .._path_result import EpsilonPath
 from .._plotting import new_axes
-from .._spectrum import matrix_spectrum
 from .._validation import (
     check_has,
     check_integer,
@@ -16,8 +13,10 @@ from .._validation import (
     check_vector,
     shown,
 )
+from ..estimators import described_matrix, numeric_target, support_names, unwrap, weights
+from ..matrix import matrix_spectrum
+from ..solvers import EpsilonPath, epsilon_path
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
-from ._unwrap import described_matrix, numeric_target, support_names, unwrap, weights
 
 MOST_TICKS = 12
 

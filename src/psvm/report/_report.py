@@ -20,13 +20,13 @@ from .._validation import (
     check_text,
     shown,
 )
+from ..estimators import is_measured, solutions, unwrap
+from ..evaluation import cross_validate
+from ..selection import rank_features
 from . import _sections as sections
 from ._blocks import Report, Section, Text
 from ._data import as_numbers, find_warnings, is_numeric
-from ._evaluate import cross_validate
-from ._features import rank_features
 from ._page import render
-from ._unwrap import is_measured, solutions, unwrap
 
 PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")
 

@@ -3,19 +3,7 @@
 import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, RocCurveDisplay
 
-from .._path import epsilon_path
-from .._spectrum import matrix_spectrum
-from ._blocks import Code, Figure, Notes, Row, Section, Table, Text, Warnings
-from ._data import class_counts, column_names, describe
-from ._displays import (
-    EpsilonPathDisplay,
-    SearchDisplay,
-    SpectrumDisplay,
-    SupportDisplay,
-    varying,
-)
-from ._style import BLUE, draw, label, shorten
-from ._unwrap import (
+from ..estimators import (
     described_matrix,
     is_measured,
     numeric_target,
@@ -23,6 +11,12 @@ from ._unwrap import (
     support_names,
     weights,
 )
+from ..matrix import matrix_spectrum
+from ..solvers import epsilon_path
+from ._blocks import Code, Figure, Notes, Row, Section, Table, Text, Warnings
+from ._data import class_counts, column_names, describe
+from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay, varying
+from ._style import BLUE, draw, label, shorten
 
 LARGEST_MATRIX = 2000
 """Rows up to which a matrix among all objects is made for its spectrum and path."""
@@ -196,7 +190,7 @@ def _search_blocks(search):
 def matrix_section(parts, X):
     """The spectrum of a pairwise matrix; None where there is none or it is too large."""
     machine = parts.machine
-    if machine.kernel == "dyadic" or machine.row_objects is not None:
+    if machine.kernel == "dyadic" or machine.landmarks is not None:
         return None
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n > LARGEST_MATRIX:

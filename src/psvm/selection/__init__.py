@@ -3,12 +3,14 @@
 from . import rankings
 from ._anndata import select
 from ._genes import GeneSelector
+from ._ranked import FeatureRanking, rank_features
 from ._redundancy import StandIns, stand_ins
 from ._results import SelectionEvaluation, SelectionSignificance
 from ._selector import PSVMSelector
 from .preprocessing import PresentCall, QuantileNormalizer, RangeClipper, log_transformer
 
 __all__ = [
+    "FeatureRanking",
     "GeneSelector",
     "PSVMSelector",
     "PresentCall",
@@ -18,7 +20,12 @@ __all__ = [
     "SelectionSignificance",
     "StandIns",
     "log_transformer",
+    "rank_features",
     "rankings",
     "select",
     "stand_ins",
 ]
+
+
+def __dir__():
+    return __all__

@@ -8,9 +8,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import NuSVC
 from sklearn.utils import _safe_indexing
 
-from .._path import epsilon_path, epsilon_paths
 from .._validation import check_array
 from ..matrix import Standardized, as_matrix
+from ..solvers import epsilon_path, epsilon_paths
 from .preprocessing import RangeClipper
 
 FIRST = 7

@@ -7,14 +7,18 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._epsilon import choose_epsilon, row_digests
-from .._kernel_choice import KernelMixin
-from .._path import LARGEST_HOMOTOPY, epsilon_path
-from .._row_objects import check_row_objects, find_row_objects
-from .._solve import check_weights, make_solver, warn_if_not_optimal
+from .._folds import row_digests
 from .._validation import check_number, check_seed, shown
+from ..estimators import KernelMixin, check_landmarks, choose_epsilon, find_landmarks
 from ..matrix import Standardized, as_matrix
 from ..problem import Problem
+from ..solvers import (
+    LARGEST_HOMOTOPY,
+    check_weights,
+    epsilon_path,
+    make_solver,
+    warn_if_not_optimal,
+)
 from ._checks import CheckedSelectorMixin, check_n_features, validate
 from ._redundancy import StandInsMixin
 from ._relations import Relations, name_objects
@@ -42,7 +46,7 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     data matrix; the features with ``alpha_j != 0`` are selected. A feature is taken for what it
     adds to the others: two features that say the same are not both selected.
 
-    With `row_objects` the features are the relations ``k(x, z_j)`` to these objects, and the
+    With `landmarks` the features are the relations ``k(x, z_j)`` to these objects, and the
     selected ones among them are what `transform` returns.
 
     Parameters
@@ -62,19 +66,19 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto" takes strings, truth values and whole numbers for classes and all other
         numbers for the target of a regression, as scikit-learn's `type_of_target` does.
-    row_objects : array-like of shape (n_objects, n_features), int, {"kmeans", "random", "pca"} or \
+    landmarks : array-like of shape (n_objects, n_features), int, {"kmeans", "random", "pca"} or \
 object with fit, default=None
         The objects z_j among which to select, as in `PSVC`. None means that the columns of X are
         the features.
-    n_row_objects : int, default=100
+    n_landmarks : int, default=100
         How many for "kmeans", "random" and "pca".
     kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine"}, Kernel or callable, \
 default="rbf"
-        How X is related to the `row_objects`. A kernel of sequences takes strings as X.
+        How X is related to the `landmarks`. A kernel of sequences takes strings as X.
     gamma, degree, coef0, theta, rho, zeta : default="scale", 3, 0.0, 1.0, 1.0, 1.0
         Parameters of a kernel that is given by its name, as in `PSVC`.
     random_state : int, RandomState instance or None, default=None
-        Random numbers for the choice of the `row_objects`.
+        Random numbers for the choice of the `landmarks`.
     tol : float, default=1e-4
         Largest KKT violation relative to epsilon.
 
@@ -104,8 +108,8 @@ default="rbf"
         Number of selected features.
     classes_ : ndarray
         The class labels of a classification.
-    row_objects_ : array or None
-        The objects z_j, selected or not; None without `row_objects`. The attributes of shape
+    landmarks_ : array or None
+        The objects z_j, selected or not; None without `landmarks`. The attributes of shape
         (n_features_in_,) above are of shape (n_objects,) with them.
     n_features_in_ : int
         Number of columns of X.
@@ -143,8 +147,8 @@ default="rbf"
 
     >>> from sklearn.datasets import make_moons
     >>> X, y = make_moons(100, noise=0.1, random_state=0)
-    >>> selector = PSVMSelector(n_features=3, row_objects=20, random_state=0).fit(X, y)
-    >>> selector.row_objects_.shape, selector.row_objects_[selector.get_support()].shape
+    >>> selector = PSVMSelector(n_features=3, landmarks=20, random_state=0).fit(X, y)
+    >>> selector.landmarks_.shape, selector.landmarks_[selector.get_support()].shape
     ((20, 2), (3, 2))
     >>> selector.transform(X).shape
     (100, 3)
@@ -159,8 +163,8 @@ default="rbf"
         n_features=None,
         C=np.inf,
         task="auto",
-        row_objects=None,
-        n_row_objects=100,
+        landmarks=None,
+        n_landmarks=100,
         kernel="rbf",
         gamma="scale",
         degree=3,
@@ -175,8 +179,8 @@ default="rbf"
         self.n_features = n_features
         self.C = C
         self.task = task
-        self.row_objects = row_objects
-        self.n_row_objects = n_row_objects
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -195,7 +199,7 @@ default="rbf"
 
     @property
     def _takes_vectors(self):
-        return self.row_objects is None or super()._takes_vectors
+        return self.landmarks is None or super()._takes_vectors
 
     def fit(self, X, y, sample_weight=None):
         """Select features.
@@ -221,7 +225,7 @@ default="rbf"
         relations = self._relate(X, weights)
         K = Standardized(relations.matrix(X) if relations else as_matrix(X), weights)
         if self.n_features is not None:
-            check_n_features(self.n_features, K.shape[1], "row_objects" if relations else "X")
+            check_n_features(self.n_features, K.shape[1], "landmarks" if relations else "X")
         problems = [Problem.create(K, target, self.C, 0.0) for target in targets.rows]
         epsilons = self._choose_epsilons(X, targets.rows, problems, solver)
         solutions, orders = [], []
@@ -231,7 +235,7 @@ default="rbf"
             orders.append(order)
         self._keep(targets, problems, solutions, orders, weights.sum())
         self._relations = relations
-        self.row_objects_ = relations.objects if relations else None
+        self.landmarks_ = relations.objects if relations else None
         return self
 
     def _check_parameters(self):
@@ -248,7 +252,7 @@ default="rbf"
             self._share()
         self._check_kernel()
         check_seed("random_state", self.random_state)
-        check_row_objects(self.row_objects, self.n_row_objects, self.kernel)
+        check_landmarks(self.landmarks, self.n_landmarks, self.kernel)
         return make_solver("auto", tol=self.tol)
 
     def _share(self):
@@ -262,25 +266,25 @@ default="rbf"
         return float(match[1])
 
     def _validate_both(self, X, y):
-        if self.row_objects is None:
+        if self.landmarks is None:
             return validate(self, X, y, remedy=REMEDY, multi_output=True)
         return self._validate(X, y, multi_output=True, ensure_min_samples=2)
 
     def _relate(self, X, weights):
-        """The descriptive objects and how X is related to them; None without `row_objects`."""
-        if self.row_objects is None:
+        """The descriptive objects and how X is related to them; None without `landmarks`."""
+        if self.landmarks is None:
             return None
         kernel = self._make_kernel(X, weights)
-        objects = find_row_objects(
-            self.row_objects,
+        objects = find_landmarks(
+            self.landmarks,
             X,
             weights,
-            count=self.n_row_objects,
+            count=self.n_landmarks,
             kernel=kernel,
             names=getattr(self, "feature_names_in_", None),
             random_state=self.random_state,
         )
-        return Relations(kernel, objects, name_objects(self.row_objects, objects))
+        return Relations(kernel, objects, name_objects(self.landmarks, objects))
 
     def _choose_epsilons(self, X, rows, problems, solver):
         """One epsilon per target."""
@@ -344,7 +348,7 @@ default="rbf"
         -------
         {ndarray, sparse matrix} of shape (n_samples, n_features_)
             The selected columns of X; or the relations ``k(x, z_j)`` to the selected
-            `row_objects`.
+            `landmarks`.
         """
         check_is_fitted(self)
         if self._relations is None:
@@ -352,11 +356,11 @@ default="rbf"
         X = self._validate(X, reset=False)
         return self._relations.values(X, self.get_support(indices=True))
 
-    @available_if(lambda self: self.row_objects is None)
+    @available_if(lambda self: self.landmarks is None)
     def inverse_transform(self, X):
         """Put zeros in place of the features that were not selected.
 
-        Not with `row_objects`: relations cannot be turned back into X.
+        Not with `landmarks`: relations cannot be turned back into X.
 
         Parameters
         ----------
@@ -379,7 +383,7 @@ default="rbf"
         Returns
         -------
         ndarray of str
-            With `row_objects` the labels of their DataFrame or Series, or the names of sequences;
+            With `landmarks` the labels of their DataFrame or Series, or the names of sequences;
             else "object0", "object1" and so on.
         """
         check_is_fitted(self)

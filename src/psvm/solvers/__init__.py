@@ -1,18 +1,37 @@
-"""Solvers of the P-SVM problem."""
+"""Solvers of the P-SVM problem, paths of its solutions, and the dual of other SVMs."""
 
-from ._homotopy import Points, homotopy_workspace, trace
+from ._dual import (
+    EPS,
+    DenseMatrix,
+    DualSolution,
+    FactorMatrix,
+    Limits,
+    OutOfTime,
+    Target,
+    minimise,
+    primal,
+    start_solution,
+)
+from ._path import LARGEST_HOMOTOPY, epsilon_path, epsilon_paths
+from ._path_result import EpsilonPath
 from ._smo import SMO
 from ._solution import Solution, Status
+from ._solve import Clock, check_weights, make_solver, solve, warn_if_not_optimal
 from ._solver import Solver
 from ._working_set import WorkingSet
 
 __all__ = [
     "SMO",
-    "Points",
+    "EpsilonPath",
     "Solution",
     "Solver",
     "Status",
     "WorkingSet",
-    "homotopy_workspace",
-    "trace",
+    "epsilon_path",
+    "epsilon_paths",
+    "solve",
 ]
+
+
+def __dir__():
+    return __all__

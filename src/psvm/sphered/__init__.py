@@ -4,3 +4,7 @@ from ._cv import SpheredSVCCV
 from ._estimator import SpheredSVC
 
 __all__ = ["SpheredSVC", "SpheredSVCCV"]
+
+
+def __dir__():
+    return __all__

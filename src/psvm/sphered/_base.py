@@ -8,9 +8,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._kernel_choice import KernelMixin
-from .._multiclass import OneVsOneMixin, fit_pairs
-from .._solve import check_weights
 from .._validation import (
     check_choice,
     check_decisions,
@@ -21,9 +18,9 @@ from .._validation import (
     class_factors,
     kernel_values,
 )
+from ..estimators import KernelMixin, OneVsOneMixin, fit_pairs
 from ..matrix import BLOCK_BYTES, block_slices
-from ..solvers import Status
-from ._dual import Limits
+from ..solvers import Limits, Status, check_weights
 from ._training import Features, Gram, Options
 
 
@@ -150,7 +147,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     def _keep(self, classes, training, lam, pairs, machines):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model."""
         owners = [
-            training.row_objects(rows)[m.objects]
+            training.objects_of(rows)[m.objects]
             for (rows, _), m in zip(pairs, machines, strict=True)
         ]
         objects = np.unique(np.concatenate(owners))

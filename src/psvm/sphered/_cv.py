@@ -3,8 +3,8 @@
 import numpy as np
 
 from .._folds import make_splits
-from .._multiclass import class_scores, fit_pairs
 from .._validation import check_vector
+from ..estimators import class_scores, fit_pairs
 from ._base import BaseSphered
 from ._docstrings import document
 
@@ -142,7 +142,7 @@ def _fold_scores(training, code, n_classes, lams, train, test):
 
     def fit_binary(rows, y):
         rows = train[rows]
-        objects = training.row_objects(rows)
+        objects = training.objects_of(rows)
         machines = training.path(rows, y, lams)
         solved = any(m.coef.any() for m in machines)
         K = training.rows[np.ix_(test, objects)] if solved else np.zeros((len(test), len(objects)))

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..matrix import block_slices
-from ._dual import DenseMatrix, FactorMatrix, minimise
+from ..solvers import DenseMatrix, FactorMatrix, minimise
 from ._machine import Machine
 
 EPS = np.finfo(np.float64).eps

@@ -18,8 +18,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg as sl
 
-from ..solvers import Status
-from ._dual import EPS, minimise, primal
+from ..solvers import EPS, Status, minimise, primal
 from ._machine import Machine
 
 GROWTH = 0.5

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._dual import DualSolution
+from ..solvers import DualSolution
 
 
 @dataclass(frozen=True, eq=False)

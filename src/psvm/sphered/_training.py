@@ -7,8 +7,8 @@ import scipy.linalg as sl
 import scipy.sparse as sp
 
 from ..matrix import KernelMatrix, as_matrix, block_slices
+from ..solvers import Limits, OutOfTime, Target, start_solution
 from ._direct import Spectrum, center_gram, solve_gram
-from ._dual import Limits, OutOfTime, Target, start_solution
 from ._incremental import solve_incremental
 from ._machine import Machine
 
@@ -51,7 +51,7 @@ class Training:
     def _give_up(self, rows, y):
         """The machine of a pair whose time was over before it had a matrix."""
         target = self._target(rows, y)
-        n_objects = len(self.row_objects(rows))
+        n_objects = len(self.objects_of(rows))
         return Machine.without_solution(start_solution(target), n_objects, target.weights)
 
 
@@ -71,7 +71,7 @@ class Features(Training):
         self.origin = X.mean(axis=0) if options.center else np.zeros(X.shape[1])
         self.rows = X - self.origin
 
-    def row_objects(self, rows):
+    def objects_of(self, rows):
         """What the coefficients of a machine of these rows belong to."""
         return np.arange(self.rows.shape[1])
 
@@ -151,7 +151,7 @@ class Gram(Training):
         """Kernel values of all points with all points."""
         return self.matrix()
 
-    def row_objects(self, rows):
+    def objects_of(self, rows):
         """What the coefficients of a machine of these rows belong to."""
         return rows
 

@@ -42,7 +42,7 @@ def command(run):
 
 
 def _is_model(path):
-    from ...io import ModelFileError, model_info
+    from ...persistence import ModelFileError, model_info
 
     if str(path).endswith(".psvm"):
         return True
@@ -55,7 +55,8 @@ def _is_model(path):
 
 def _convert_model(run, data, output):
     from ... import load
-    from ...io import atomic_write, export_numpy, export_text
+    from ...io import atomic_write
+    from ...persistence import export_numpy, export_text
 
     exports = {".txt": export_text, ".py": export_numpy}
     suffix = output[output.rfind(".") :] if "." in output else ""

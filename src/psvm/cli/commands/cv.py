@@ -22,7 +22,7 @@ from .. import _options as options
 @options.runs
 def command(run):
     """Cross-validate a model of DATA: its error on rows it has not seen, with a 95 % interval."""
-    from ...report import cross_validate
+    from ...evaluation import cross_validate
     from .._choices import choose_task, make_model
     from .._files import check_writable, write_rows
     from .._read import read

@@ -17,7 +17,7 @@ from .. import _options as options
 @options.runs
 def command(run):
     """Say what is in the model file MODEL. Nothing in it is executed."""
-    from ...io import model_info
+    from ...persistence import model_info
 
     with run.watched():
         info = model_info(run.params["model"])

@@ -27,7 +27,7 @@ def command(run):
     import numpy as np
 
     from ... import epsilon_path
-    from ...report._data import as_numbers, is_numeric
+    from ...report import as_numbers, is_numeric
     from .._choices import choose_task, feature_names
     from .._files import check_writable, write_rows
     from .._read import read
@@ -78,8 +78,7 @@ def _plot(run, path, names):
     from pathlib import Path
 
     from ...io import atomic_write
-    from ...report import EpsilonPathDisplay
-    from ...report._style import draw
+    from ...report import EpsilonPathDisplay, draw
 
     target = Path(run.params["plot"])
     display = EpsilonPathDisplay(path, names=names)

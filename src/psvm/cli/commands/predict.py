@@ -28,7 +28,7 @@ def command(run):
     import numpy as np
 
     from ... import load
-    from ...io import model_info
+    from ...persistence import model_info
     from .._files import check_writable, write_rows
     from .._read import one_hot, read, source_columns
 

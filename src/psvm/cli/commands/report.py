@@ -63,7 +63,7 @@ def command(run):
 def _saved(run):
     """A saved model with the data of its fit."""
     from ... import load
-    from ...io import model_info
+    from ...persistence import model_info
     from .._read import read
 
     path = run.params["model"]

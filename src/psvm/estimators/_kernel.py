@@ -6,8 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from ._validation import check_choice, check_number, check_X_y, validate_data
-from .kernels import Kernel, make_kernel
+from .._validation import check_choice, check_number, check_X_y, validate_data
+from ..kernels import Kernel, make_kernel
 
 _TURN = threading.RLock()
 MEASURED = ("precomputed", "dyadic")

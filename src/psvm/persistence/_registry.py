@@ -35,14 +35,14 @@ FIT_ONLY = frozenset(
         "p_values",
         "param_grid",
         "random_state",
-        "row_objects",
+        "landmarks",
         "scoring",
         "solver",
         "verbose",
     )
 )
 """Parameters without which a fitted model predicts the same."""
-NEVER_KEPT = frozenset(("p_values", "row_objects"))
+NEVER_KEPT = frozenset(("p_values", "landmarks"))
 """Those of them that may be as large as the training data; they are kept only if they are words
 or numbers."""
 
@@ -176,7 +176,7 @@ class Registry:
         if entry is None:
             raise ModelFileError(
                 f"the class {str(name)[:80]!r} is not known. If it is a kernel of your own, allow "
-                "it by psvm.io.register; else the file may come from another version."
+                "it by psvm.persistence.register; else the file may come from another version."
             )
         return entry.decode(decoder, value["params"], value["state"])
 
@@ -185,12 +185,12 @@ class Registry:
         if isinstance(value, Kernel):
             return (
                 f"{type(value).__name__} is a kernel of your own. Allow it by "
-                "psvm.io.register, before saving and before loading."
+                "psvm.persistence.register, before saving and before loading."
             )
         if callable(value) and not isinstance(value, BaseEstimator):
             return (
                 f"{value!r} is Python code, and model files hold none. Use a kernel of "
-                "psvm.kernels, a Kernel class that is allowed by psvm.io.register, or a "
+                "psvm.kernels, a Kernel class that is allowed by psvm.persistence.register, or a "
                 "precomputed matrix."
             )
         return (
@@ -250,9 +250,9 @@ def register(cls):
     Examples
     --------
     >>> import numpy as np
-    >>> import psvm.io
+    >>> import psvm.persistence
     >>> from psvm.kernels import Kernel
-    >>> @psvm.io.register
+    >>> @psvm.persistence.register
     ... class Overlap(Kernel):
     ...     '''Sum of the smaller one of each pair of entries.'''
     ...     def evaluate(self, X, Z):

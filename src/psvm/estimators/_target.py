@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ._training import Task
+from ._description import Task
 
 
 def class_pairs(n_classes):

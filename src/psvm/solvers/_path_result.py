@@ -6,10 +6,10 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ._core._homotopy import nonzeros
-from ._plotting import new_axes
-from ._validation import check_number
-from .solvers import Status
+from .._core._homotopy import nonzeros
+from .._plotting import new_axes
+from .._validation import check_number
+from ._solution import Status
 
 
 @dataclass(frozen=True, eq=False)

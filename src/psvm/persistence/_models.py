@@ -30,7 +30,7 @@ def save(model, path, *, extra=None):
         An estimator of psvm, or a scikit-learn pipeline of such and of some of scikit-learn's.
     path : str or path-like
     extra : dict, default=None
-        Anything that JSON can hold; `psvm.io.model_info` gives it back.
+        Anything that JSON can hold; `psvm.persistence.model_info` gives it back.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def load(path):
 
     Raises
     ------
-    psvm.io.ModelFileError
+    psvm.persistence.ModelFileError
         If the file is not a model file, is damaged or comes from a newer version.
 
     Examples
@@ -146,12 +146,12 @@ def model_info(path):
 
     Examples
     --------
-    >>> import pathlib, tempfile, psvm, psvm.io
+    >>> import pathlib, tempfile, psvm, psvm.persistence
     >>> model = psvm.PSVR(epsilon=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "square.psvm")
     ...     psvm.save(model, path)
-    ...     info = psvm.io.model_info(path)
+    ...     info = psvm.persistence.model_info(path)
     >>> info["class"], info["summary"]["n_features_in"]
     ('psvm.PSVR', 1)
     """

@@ -31,14 +31,14 @@ Kernel or callable, default="rbf"
         Frequency of "sine", ``sin(theta ||x - z||)``.
     rho, zeta : float, default=1.0
         Offset and exponent of "plummer", ``(||x - z|| + rho)^(-zeta)``.
-    row_objects : array-like of shape (P, n_features), int, {"kmeans", "random", "pca"} or object \
+    landmarks : array-like of shape (P, n_features), int, {"kmeans", "random", "pca"} or object \
 with fit, default=None
         The descriptive vectors z_j. None means the (distinct) training vectors. "kmeans": centres
         of clusters of the training vectors; a number is short for that many centres. "random":
         some of the training vectors, drawn in proportion to their weight. "pca": the leading
         principal directions, for the linear kernel. An object with ``fit(X)`` is cloned and
         fitted, and its `cluster_centers_`, `means_` or `components_` describe.
-    n_row_objects : int, default=100
+    n_landmarks : int, default=100
         How many for "kmeans", "random" and "pca"; fewer if there are not so many distinct
         training vectors (for "pca", features).
     random_state : int, RandomState instance or None, default=None
@@ -65,7 +65,7 @@ with fit, default=None
         Print a line about the solution."""
 
 ATTRIBUTES = """alpha_ : ndarray of shape (P,) or (n_machines, P)
-        The dual variables; one per training object, row object or column. A training vector that
+        The dual variables; one per training object, landmark or column. A training vector that
         stands there twice has its variable at the first place. Where there are several machines
         (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
         other arrays have a row for each.

@@ -10,9 +10,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
-from .._estimator import PER_COLUMN, BasePSVM
-from .._kernel_choice import MEASURED
 from .._validation import check_has
+from ..estimators import MEASURED, PER_COLUMN, BasePSVM
 from ..selection import PSVMSelector
 from ._models import summarise
 
@@ -32,10 +31,10 @@ def export_text(model):
 
     Examples
     --------
-    >>> import psvm.io
+    >>> import psvm.persistence
     >>> K, y = [[0.0], [0.0], [2.0], [2.0]], [0.0, 0.0, 4.0, 4.0]
     >>> model = psvm.PSVR(kernel="dyadic", epsilon=1.0).fit(K, y)
-    >>> print(psvm.io.export_text(model).split("support objects")[1])
+    >>> print(psvm.persistence.export_text(model).split("support objects")[1])
      (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)
     column  alpha  mean  norm  object
     0       3.0    1.0   2.0   0
@@ -94,10 +93,10 @@ def export_numpy(model):
 
     Examples
     --------
-    >>> import psvm.io
+    >>> import psvm.persistence
     >>> model = psvm.PSVR(kernel="linear", epsilon=0.1).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     >>> scope = {}
-    >>> exec(psvm.io.export_numpy(model), scope)
+    >>> exec(psvm.persistence.export_numpy(model), scope)
     >>> bool(abs(scope["predict"]([[5.0]]) - model.predict([[5.0]]))[0] < 1e-12)
     True
     """

@@ -17,8 +17,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from .._core._svm import smo
-from ..solvers import Status
-from ..solvers._solution import StatusByName
+from ._solution import Status, StatusByName
 
 EPS = np.finfo(np.float64).eps
 PRECISION = 1e-13

@@ -14,7 +14,7 @@ import zipfile
 
 import numpy as np
 
-from ._atomic import atomic_write
+from ..io import atomic_write
 from ._codec import LONGEST
 from ._errors import ModelFileError
 

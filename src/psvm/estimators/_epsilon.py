@@ -1,23 +1,20 @@
 """The choice of epsilon along a path of warm-started solutions."""
 
-import hashlib
-import pickle
 import time
 import warnings
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from .matrix import Standardized
-from .problem import Problem
-from .solvers import WorkingSet
+from .._folds import assign_folds
+from ..matrix import Standardized
+from ..problem import Problem
+from ..solvers import WorkingSet
 
 PER_DECADE = 10
 """Grid points of epsilon / epsilon_max in a factor of ten."""
 DECADES = 5
 """Length of the grid."""
-N_FOLDS = 5
 PATIENCE = 8
 """The path ends when the criterion has not improved for so many points,"""
 DENSEST = 0.7
@@ -150,51 +147,3 @@ def _aicc(path):
     residual = path.problem.residual(path.alpha)
     rss = max(residual @ residual, np.finfo(float).tiny)
     return L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
-
-
-def assign_folds(digests, y, weights):
-    """Fold of each row, by content: equal rows share a fold; -1 for rows without weight.
-
-    The distinct rows are sorted by target and digest and dealt out in turn, so that the folds are
-    stratified and depend neither on the order of the rows nor on how often one is written.
-    """
-    lowest = {}
-    for digest, target, weight in zip(digests, y, weights, strict=True):
-        if weight > 0:
-            lowest[digest] = min(target, lowest.get(digest, np.inf))
-    order = sorted(lowest, key=lambda digest: (lowest[digest], digest))
-    n_folds = min(N_FOLDS, len(order))
-    fold_of = {digest: place % n_folds for place, digest in enumerate(order)}
-    pairs = zip(digests, weights, strict=True)
-    return np.array([fold_of[digest] if weight > 0 else -1 for digest, weight in pairs])
-
-
-def row_digests(X, *, unordered=False):
-    """Digest of the content of each row, the same for dense and sparse storage.
-
-    With `unordered` a row counts as the set of its values, for pairwise matrices, whose columns
-    are permuted and repeated together with the rows. Objects that are not vectors count as their
-    letters or as what they are pickled to.
-    """
-    if X.ndim == 1:
-        contents = (x.encode() if isinstance(x, str) else pickle.dumps(x) for x in X.tolist())
-        return [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
-    if not sp.issparse(X):
-        rows = (np.asarray(X[i], dtype=np.float64) for i in range(X.shape[0]))
-        return [_digest(index := np.flatnonzero(row), row[index], unordered) for row in rows]
-    X = sp.csr_matrix(X, dtype=np.float64, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    entries = zip(
-        np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True
-    )
-    return [_digest(index, values, unordered) for index, values in entries]
-
-
-def _digest(index, values, unordered):
-    """Digest of the non-zero entries of a row."""
-    values = np.unique(values) if unordered else values
-    digest = hashlib.blake2b(values.tobytes(), digest_size=16)
-    if not unordered:
-        digest.update(index.astype(np.int64).tobytes())
-    return digest.digest()

@@ -7,8 +7,7 @@ from functools import partial
 from sklearn.base import BaseEstimator
 
 from .. import selection
-from .._estimator import PER_COLUMN, BasePSVM
-from .._multiclass import Labels
+from ..estimators import PER_COLUMN, BasePSVM, Labels
 from ..kernels import FeatureMap, _base, _sequence_features, _sequence_pairs
 from ..selection import _protocol, preprocessing
 from ..sphered import _base as sphered_base

@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ._plotting import new_axes
-from ._validation import check_array, check_choice, check_positive_integer
+from .._plotting import new_axes
+from .._validation import check_array, check_choice, check_positive_integer
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._epsilon import choose_epsilon, row_digests
-from ._kernel_choice import MEASURED, VECTORIAL, KernelMixin
-from ._reporting import ReportMixin
-from ._row_objects import check_row_objects, find_row_objects
-from ._solve import Clock, make_solver, warn_if_not_optimal
-from ._threads import map_blocks, threads
-from ._training import Machine, Training
-from ._validation import (
+from .._folds import row_digests
+from .._threads import map_blocks, threads
+from .._validation import (
     check_choice,
     check_decisions,
     check_flag,
@@ -23,17 +18,14 @@ from ._validation import (
     check_storage,
     kernel_values,
 )
-from .kernels import Kernel
-from .matrix import (
-    BLOCK_BYTES,
-    DataMatrix,
-    KernelMatrix,
-    as_matrix,
-    block_slices,
-    times,
-)
-from .problem import Problem
-from .solvers import Status
+from ..kernels import Kernel
+from ..matrix import BLOCK_BYTES, DataMatrix, KernelMatrix, as_matrix, block_slices, times
+from ..problem import Problem
+from ..solvers import Clock, Status, make_solver, warn_if_not_optimal
+from ._description import Machine, Training
+from ._epsilon import choose_epsilon
+from ._kernel import MEASURED, VECTORIAL, KernelMixin
+from ._landmarks import check_landmarks, find_landmarks
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
@@ -88,7 +80,7 @@ class PerColumnMixin:
     column_means_, column_norms_ = PerColumn(np.nan), PerColumn(np.nan)
 
 
-class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
+class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
 
     def __init__(
@@ -104,8 +96,8 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         theta=1.0,
         rho=1.0,
         zeta=1.0,
-        row_objects=None,
-        n_row_objects=100,
+        landmarks=None,
+        n_landmarks=100,
         random_state=None,
         tol=1e-4,
         max_iter=None,
@@ -126,8 +118,8 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         self.theta = theta
         self.rho = rho
         self.zeta = zeta
-        self.row_objects = row_objects
-        self.n_row_objects = n_row_objects
+        self.landmarks = landmarks
+        self.n_landmarks = n_landmarks
         self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
@@ -141,7 +133,7 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
     @property
     def _own_columns(self):
         """Whether column j of K belongs to row j."""
-        return self._kernel_name != "dyadic" and self.row_objects is None
+        return self._kernel_name != "dyadic" and self.landmarks is None
 
     def _check_parameters(self):
         """Check all parameters and return the solver with its limits."""
@@ -157,12 +149,12 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         check_seed("random_state", self.random_state)
         check_flag("warm_start", self.warm_start)
         check_flag("verbose", self.verbose)
-        if self.row_objects is not None and self._kernel_name in MEASURED:
+        if self.landmarks is not None and self._kernel_name in MEASURED:
             raise ValueError(
-                f"row_objects must be None with kernel={self.kernel!r}: the columns of X are the "
+                f"landmarks must be None with kernel={self.kernel!r}: the columns of X are the "
                 "descriptive objects already."
             )
-        check_row_objects(self.row_objects, self.n_row_objects, self.kernel)
+        check_landmarks(self.landmarks, self.n_landmarks, self.kernel)
         return make_solver(
             self.solver, tol=self.tol, max_iter=self.max_iter, max_time=self.max_time
         )
@@ -255,7 +247,7 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
     @property
     def _describes_itself(self):
         """Whether the distinct training objects are the descriptive ones."""
-        return self._kernel_name not in MEASURED and self.row_objects is None
+        return self._kernel_name not in MEASURED and self.landmarks is None
 
     def _describe(self, X, weights):
         """The data matrix and what its columns stand for."""
@@ -271,11 +263,11 @@ class BasePSVM(PerColumnMixin, ReportMixin, KernelMixin, BaseEstimator):
         prepared = kernel.prepare(self._rounded(X))
         if self._describes_itself:
             return self._kernel_description(kernel, prepared, prepared, X)
-        Z = find_row_objects(
-            self.row_objects,
+        Z = find_landmarks(
+            self.landmarks,
             X,
             weights,
-            count=self.n_row_objects,
+            count=self.n_landmarks,
             kernel=kernel,
             names=getattr(self, "feature_names_in_", None),
             random_state=self.random_state,

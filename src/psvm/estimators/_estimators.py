@@ -6,13 +6,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import check_choice, check_labels, class_factors, target_type
+from ..solvers import check_weights
+from ._base import BasePSVM
 from ._calibration import calibrate
+from ._description import Numbers
 from ._docstrings import ATTRIBUTES, PARAMETERS
-from ._estimator import BasePSVM
-from ._multiclass import Labels
-from ._solve import check_weights
-from ._training import Numbers
-from ._validation import check_choice, check_labels, class_factors, target_type
+from ._target import Labels
 
 
 def _document(cls):
@@ -108,8 +108,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         theta=1.0,
         rho=1.0,
         zeta=1.0,
-        row_objects=None,
-        n_row_objects=100,
+        landmarks=None,
+        n_landmarks=100,
         random_state=None,
         class_weight=None,
         multi_class="ovo",
@@ -135,8 +135,8 @@ class PSVC(ClassifierMixin, BasePSVM):
             theta=theta,
             rho=rho,
             zeta=zeta,
-            row_objects=row_objects,
-            n_row_objects=n_row_objects,
+            landmarks=landmarks,
+            n_landmarks=n_landmarks,
             random_state=random_state,
             tol=tol,
             max_iter=max_iter,

@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, PSVR
-from psvm._row_objects import LARGE, find_row_objects
+from psvm.estimators._landmarks import LARGE, find_landmarks
 from psvm.kernels import RBF, Kernel, Linear, normalized
 from reference import AGAIN, assert_same_solution, decided
 
@@ -29,8 +29,8 @@ TIGHT = {"tol": 1e-9}
 
 @parametrize_with_checks(
     [
-        PSVC(row_objects="kmeans", random_state=0),
-        PSVR(row_objects="random", n_row_objects=20, random_state=0),
+        PSVC(landmarks="kmeans", random_state=0),
+        PSVR(landmarks="random", n_landmarks=20, random_state=0),
     ]
 )
 def test_scikit_learn_contract(estimator, check):
@@ -43,7 +43,7 @@ def moons(n=200, seed=0):
 
 def found(rule, X, weights=None, count=10, kernel=None):
     weights = np.ones(X.shape[0]) if weights is None else weights
-    return find_row_objects(
+    return find_landmarks(
         rule, X, weights, count=count, kernel=kernel or RBF(), names=None, random_state=0
     )
 
@@ -56,10 +56,10 @@ def test_the_model_is_that_of_its_descriptive_vectors(rule):
     """K is L x P: the solution is that of the dyadic matrix of the same vectors."""
     X, y = moons()
     model = PSVC(
-        row_objects=rule, n_row_objects=20, gamma=1.0, epsilon=0.3, random_state=3, **TIGHT
+        landmarks=rule, n_landmarks=20, gamma=1.0, epsilon=0.3, random_state=3, **TIGHT
     )
     model.fit(X, y)
-    Z = find_row_objects(
+    Z = find_landmarks(
         rule, X, np.ones(len(y)), count=20, kernel=RBF(), names=None, random_state=3
     )
     dyadic = PSVC(kernel="dyadic", epsilon=0.3, **TIGHT).fit(rbf_kernel(X, Z, gamma=1.0), y)
@@ -74,10 +74,10 @@ def test_the_model_is_that_of_its_descriptive_vectors(rule):
 
 def test_a_number_is_short_for_centres():
     X, y = moons()
-    short = PSVC(row_objects=15, random_state=0, epsilon=0.3).fit(X, y)
-    long = PSVC(row_objects="kmeans", n_row_objects=15, random_state=0, epsilon=0.3).fit(X, y)
+    short = PSVC(landmarks=15, random_state=0, epsilon=0.3).fit(X, y)
+    long = PSVC(landmarks="kmeans", n_landmarks=15, random_state=0, epsilon=0.3).fit(X, y)
     assert_same_solution(short, long, X)
-    assert PSVC(row_objects=np.int64(7), random_state=0).fit(X, y).alpha_.shape == (7,)
+    assert PSVC(landmarks=np.int64(7), random_state=0).fit(X, y).alpha_.shape == (7,)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -126,13 +126,13 @@ def test_principal_directions(make, count, rng):
 def test_principal_directions_with_a_linear_kernel_are_principal_components():
     data = load_breast_cancer()
     X, y = StandardScaler().fit_transform(data.data), data.target
-    model = PSVC(kernel="linear", row_objects="pca", n_row_objects=5, epsilon=1.0, **TIGHT)
+    model = PSVC(kernel="linear", landmarks="pca", n_landmarks=5, epsilon=1.0, **TIGHT)
     model.fit(X, y)
     scores = PCA(5).fit_transform(X)
     dyadic = PSVC(kernel="dyadic", epsilon=1.0, **TIGHT).fit(scores, y)
     assert_allclose(np.abs(model.alpha_), np.abs(dyadic.alpha_), atol=1e-6)
     assert model.score(X, y) > 0.9
-    assert PSVC(kernel=Linear(), row_objects="pca", n_row_objects=3).fit(X, y).alpha_.shape == (3,)
+    assert PSVC(kernel=Linear(), landmarks="pca", n_landmarks=3).fit(X, y).alpha_.shape == (3,)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_objects_that_can_be_fitted(model, attribute):
     X, y = moons()
     X = X - X.min()
     kernel = "linear" if attribute == "components_" else "rbf"
-    fitted = PSVC(row_objects=model, kernel=kernel, epsilon=0.2).fit(X, y)
+    fitted = PSVC(landmarks=model, kernel=kernel, epsilon=0.2).fit(X, y)
     Z = getattr(clone(model).fit(X), attribute)
     assert_allclose(fitted.support_objects_, Z[fitted.support_])
     assert not hasattr(model, attribute)  # the parameter is not touched
@@ -198,11 +198,11 @@ def test_weights_reach_an_object_or_are_an_error():
     X, y = moons()
     weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(y))
     clusters = KMeans(8, n_init=1, random_state=0)
-    model = PSVC(row_objects=clusters, epsilon=0.1).fit(X, y, weights)
+    model = PSVC(landmarks=clusters, epsilon=0.1).fit(X, y, weights)
     Z = clone(clusters).fit(X, sample_weight=weights).cluster_centers_
     assert_allclose(model.support_objects_, Z[model.support_])
     with pytest.raises(ValueError, match="cannot be fitted with sample weights"):
-        PSVC(row_objects=GaussianMixture(3)).fit(X, y, weights)
+        PSVC(landmarks=GaussianMixture(3)).fit(X, y, weights)
 
 
 # ---------------------------------------------------------------- life with scikit-learn
@@ -211,7 +211,7 @@ def test_weights_reach_an_object_or_are_an_error():
 def test_reproducible_by_random_state():
     X, y = moons()
     for rule in ("kmeans", "random"):
-        model = PSVC(row_objects=rule, n_row_objects=12, random_state=5)
+        model = PSVC(landmarks=rule, n_landmarks=12, random_state=5)
         assert_same_solution(clone(model).fit(X, y), model.fit(X, y), X)
         other = clone(model).set_params(random_state=6).fit(X, y)
         assert not np.allclose(other.column_means_, model.column_means_)
@@ -223,9 +223,9 @@ def test_clone_pickle_grid_search_and_frames():
     search = GridSearchCV(
         make_pipeline(
             StandardScaler().set_output(transform="pandas"),
-            PSVC(random_state=0, epsilon="aicc", row_objects="kmeans"),
+            PSVC(random_state=0, epsilon="aicc", landmarks="kmeans"),
         ),
-        {"psvc__row_objects": ["kmeans", "random", 10], "psvc__n_row_objects": [5, 20]},
+        {"psvc__landmarks": ["kmeans", "random", 10], "psvc__n_landmarks": [5, 20]},
         cv=3,
     ).fit(X, y)
     assert search.best_score_ > 0.9
@@ -233,44 +233,44 @@ def test_clone_pickle_grid_search_and_frames():
     assert_array_equal(copy.best_estimator_[-1].alpha_, search.best_estimator_[-1].alpha_)
     assert list(search.best_estimator_[-1].feature_names_in_) == list(X.columns)
     options = {"gamma": 1e-5, "epsilon": 0.5, **TIGHT}
-    given = PSVC(row_objects=X.iloc[:30], **options).fit(X, y)
-    values = PSVC(row_objects=X.to_numpy()[:30], **options).fit(X.to_numpy(), y)
+    given = PSVC(landmarks=X.iloc[:30], **options).fit(X, y)
+    values = PSVC(landmarks=X.to_numpy()[:30], **options).fit(X.to_numpy(), y)
     assert_allclose(values.decision_function(X.to_numpy()), given.decision_function(X), atol=1e-6)
     again = pickle.loads(pickle.dumps(clone(given))).fit(X, y)
     assert_same_solution(again, given, X)
     with pytest.raises(ValueError, match="different names or orders"):
-        PSVC(row_objects=X.iloc[:30, ::-1]).fit(X, y)
+        PSVC(landmarks=X.iloc[:30, ::-1]).fit(X, y)
 
 
 def test_sparse_rows():
     X, y = moons()
     X[np.abs(X) < 0.3] = 0.0
     for rule in ("kmeans", "random"):
-        parameters = {"row_objects": rule, "n_row_objects": 15, "random_state": 0, "epsilon": 0.3}
+        parameters = {"landmarks": rule, "n_landmarks": 15, "random_state": 0, "epsilon": 0.3}
         dense = PSVC(**parameters).fit(X, y)
         sparse = PSVC(**parameters).fit(sp.csr_array(X), y)
         assert sparse.alpha_.shape == dense.alpha_.shape == (15,)
         assert sparse.score(sp.csr_array(X), y) > 0.85
-    given = PSVC(row_objects=sp.csr_array(X[:9]), epsilon=0.3, **TIGHT).fit(X, y)
-    dense = PSVC(row_objects=X[:9], epsilon=0.3, **TIGHT).fit(X, y)
+    given = PSVC(landmarks=sp.csr_array(X[:9]), epsilon=0.3, **TIGHT).fit(X, y)
+    dense = PSVC(landmarks=X[:9], epsilon=0.3, **TIGHT).fit(X, y)
     assert_allclose(given.decision_function(X), dense.decision_function(X), atol=1e-6)
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"row_objects": "centres"}, "row_objects must be one of 'kmeans', 'random', 'pca'"),
-        ({"row_objects": 0}, "row_objects must be an integer >= 1"),
-        ({"row_objects": 2.5}, "row_objects must be an integer >= 1"),
-        ({"row_objects": True}, "row_objects must be an integer >= 1"),
-        ({"n_row_objects": 0}, "n_row_objects must be an integer >= 1"),
-        ({"row_objects": "pca"}, "need kernel='linear'"),
-        ({"row_objects": "pca", "kernel": RBF()}, "need kernel='linear'"),
-        ({"row_objects": "kmeans", "kernel": "dyadic"}, "row_objects must be None"),
-        ({"row_objects": np.empty((0, 2))}, "row_objects is empty"),
-        ({"row_objects": Birch()}, "after it was fitted"),
-        ({"row_objects": [["a", "b"]]}, "could not convert"),
-        ({"row_objects": "random", "random_state": "x"}, "random_state must be None, an integer"),
+        ({"landmarks": "centres"}, "landmarks must be one of 'kmeans', 'random', 'pca'"),
+        ({"landmarks": 0}, "landmarks must be an integer >= 1"),
+        ({"landmarks": 2.5}, "landmarks must be an integer >= 1"),
+        ({"landmarks": True}, "landmarks must be an integer >= 1"),
+        ({"n_landmarks": 0}, "n_landmarks must be an integer >= 1"),
+        ({"landmarks": "pca"}, "need kernel='linear'"),
+        ({"landmarks": "pca", "kernel": RBF()}, "need kernel='linear'"),
+        ({"landmarks": "kmeans", "kernel": "dyadic"}, "landmarks must be None"),
+        ({"landmarks": np.empty((0, 2))}, "landmarks is empty"),
+        ({"landmarks": Birch()}, "after it was fitted"),
+        ({"landmarks": [["a", "b"]]}, "could not convert"),
+        ({"landmarks": "random", "random_state": "x"}, "random_state must be None, an integer"),
     ],
 )
 def test_bad_parameters(parameters, message):
@@ -380,11 +380,11 @@ def test_strings_through_scikit_learn():
 
 def test_strings_described_by_other_strings():
     words, y = strings()
-    model = PSVC(kernel=CommonLetters(), row_objects=["a", "bcd", "ab"], epsilon=0.1, **TIGHT)
+    model = PSVC(kernel=CommonLetters(), landmarks=["a", "bcd", "ab"], epsilon=0.1, **TIGHT)
     dyadic = PSVC(kernel="dyadic", epsilon=0.1, **TIGHT)
     dyadic.fit(common(words, ["a", "bcd", "ab"]), y)
     assert_allclose(model.fit(words, y).alpha_, dyadic.alpha_, atol=1e-9)
-    some = PSVC(kernel=CommonLetters(), row_objects="random", n_row_objects=5).fit(words, y)
+    some = PSVC(kernel=CommonLetters(), landmarks="random", n_landmarks=5).fit(words, y)
     assert some.alpha_.shape == (5,)
 
 
@@ -393,8 +393,8 @@ def test_errors_of_strings():
     model = PSVC(kernel=CommonLetters())
     with pytest.raises(ValueError, match="X must contain strings, got 3"):
         model.fit([*words[:-1], 3], y)
-    with pytest.raises(ValueError, match="row_objects must contain strings"):
-        clone(model).set_params(row_objects=[1.0]).fit(words, y)
+    with pytest.raises(ValueError, match="landmarks must contain strings"):
+        clone(model).set_params(landmarks=[1.0]).fit(words, y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model.fit(words, y[:-1])
     with pytest.raises(ValueError, match="NaN"):
@@ -404,10 +404,10 @@ def test_errors_of_strings():
     with pytest.raises(ValueError, match="only one of them takes vectors"):
         PSVC(kernel=CommonLetters() + RBF()).fit(words, y)
     with pytest.raises(ValueError, match="Use 'random'"):
-        PSVC(kernel=CommonLetters(), row_objects="kmeans").fit(words, y)
+        PSVC(kernel=CommonLetters(), landmarks="kmeans").fit(words, y)
 
 
 def test_plain_callables_still_are_kernels():
     X, y = moons()
-    model = PSVC(kernel=lambda A, B: -pairwise_distances(A, B), row_objects=20, random_state=0)
+    model = PSVC(kernel=lambda A, B: -pairwise_distances(A, B), landmarks=20, random_state=0)
     assert model.fit(X, y).score(X, y) > 0.9

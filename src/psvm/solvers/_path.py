@@ -6,13 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._threads import threads
+from .._validation import check_choice, check_number, check_positive_integer, check_vector
+from ..matrix import Standardized
+from ..problem import Problem
+from ._homotopy import Points, homotopy_workspace, trace
 from ._path_result import join, make_path
+from ._solution import Status
 from ._solve import check_data
-from ._threads import threads
-from ._validation import check_choice, check_number, check_positive_integer, check_vector
-from .matrix import Standardized
-from .problem import Problem
-from .solvers import Points, Status, WorkingSet, homotopy_workspace, trace
+from ._working_set import WorkingSet
 
 LARGEST_HOMOTOPY = 500
 """Rank of K up to which the knots are few enough to visit them all."""

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from ._threads import threads
-from ._validation import (
+from .._threads import threads
+from .._validation import (
     check_array,
     check_number,
     check_positive_integer,
@@ -17,9 +17,11 @@ from ._validation import (
     check_vector,
     shown,
 )
-from .matrix import DataMatrix, Standardized, as_matrix
-from .problem import Problem
-from .solvers import SMO, Solution, Status, WorkingSet
+from ..matrix import DataMatrix, Standardized, as_matrix
+from ..problem import Problem
+from ._smo import SMO
+from ._solution import Solution, Status
+from ._working_set import WorkingSet
 
 
 def solve(

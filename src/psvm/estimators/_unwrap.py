@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .._estimator import MEASURED, BasePSVM
 from .._validation import check_members, check_vector
+from ._base import MEASURED, BasePSVM
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def described_matrix(parts, X):
     machine, X = parts.machine, parts.transform(X)
     if is_measured(machine):
         return machine._validate(X, reset=False), parts.names
-    if machine.row_objects is not None:
-        raise ValueError("Of chosen row objects the estimator keeps only those of the support.")
+    if machine.landmarks is not None:
+        raise ValueError("Of chosen landmarks the estimator keeps only those of the support.")
     X = machine._validate(X, reset=False)
     return np.asarray(machine._kernel(X, X)), [f"row {j}" for j in range(X.shape[0])]
 
@@ -92,7 +92,7 @@ def support_names(parts):
     if is_measured(machine) and parts.names is not None:
         return [parts.names[j] for j in machine.support_]
     word = "column" if machine.kernel == "dyadic" else "row"
-    word = word if machine.row_objects is None else "row object"
+    word = word if machine.landmarks is None else "landmark"
     return [f"{word} {j}" for j in machine.support_]
 
 

@@ -14,7 +14,8 @@ from .._validation import (
     check_positive_integer,
     check_track,
 )
-from ..selection import PSVMSelector, stand_ins
+from ._redundancy import stand_ins
+from ._selector import PSVMSelector
 
 N_HALVES = 20
 
@@ -39,7 +40,7 @@ class FeatureRanking:
     Examples
     --------
     >>> import numpy as np
-    >>> from psvm.report import rank_features
+    >>> from psvm.selection import rank_features
     >>> X = np.random.default_rng(0).normal(size=(60, 50))
     >>> found = rank_features(X, X[:, 7] - X[:, 42] > 0, n_features=2)
     >>> sorted(found.indices.tolist()), bool(found.stability.min() > 0.8)

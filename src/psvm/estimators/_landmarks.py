@@ -11,9 +11,9 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from ._epsilon import row_digests
-from ._validation import check_choice, check_positive_integer, shown
-from .kernels import Kernel, Linear
+from .._folds import row_digests
+from .._validation import check_choice, check_positive_integer, shown
+from ..kernels import Kernel, Linear
 
 RULES = ("kmeans", "random", "pca")
 FITTED = ("cluster_centers_", "means_", "components_")
@@ -22,32 +22,32 @@ LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 
 
-def check_row_objects(rule, count, kernel):
-    """Check the parameters `row_objects` and `n_row_objects` before there is any data."""
-    check_positive_integer("n_row_objects", count)
+def check_landmarks(rule, count, kernel):
+    """Check the parameters `landmarks` and `n_landmarks` before there is any data."""
+    check_positive_integer("n_landmarks", count)
     if isinstance(rule, str):
-        check_choice("row_objects", rule, RULES)
+        check_choice("landmarks", rule, RULES)
     elif _is_count(rule):
-        check_positive_integer("row_objects", rule)
+        check_positive_integer("landmarks", rule)
     elif rule is not None and not _is_rule(rule) and not isinstance(rule, Iterable):
         raise TypeError(
-            f"row_objects must be objects, a number of them, one of {', '.join(RULES)} or an "
+            f"landmarks must be objects, a number of them, one of {', '.join(RULES)} or an "
             f"object with fit, got {shown(rule)}."
         )
     if _is_rule(rule) and rule != "random" and not getattr(kernel, "takes_vectors", True):
         raise ValueError(
-            f"row_objects={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "
+            f"landmarks={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "
             "give the descriptive objects themselves."
         )
     if isinstance(rule, str) and rule == "pca" and not _is_linear(kernel):
         raise ValueError(
-            "row_objects='pca' are directions, not points: they need kernel='linear', got "
+            "landmarks='pca' are directions, not points: they need kernel='linear', got "
             f"{kernel!r}."
         )
 
 
-def find_row_objects(rule, X, weights, *, count, kernel, names, random_state):
-    """The descriptive objects that the parameter `row_objects` means.
+def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
+    """The descriptive objects that the parameter `landmarks` means.
 
     Parameters
     ----------
@@ -97,16 +97,16 @@ def _check_given(Z, X, kernel, names):
     columns = getattr(Z, "columns", None)
     if names is not None and columns is not None and list(columns) != list(names):
         raise ValueError(
-            "The columns of row_objects and of X have different names or orders: "
+            "The columns of landmarks and of X have different names or orders: "
             f"{list(columns)[:5]} and {list(names)[:5]}."
         )
-    Z = checker.check_objects(Z, "row_objects")
+    Z = checker.check_objects(Z, "landmarks")
     if Z.shape[0] == 0:
-        raise ValueError("row_objects is empty; at least one object must describe.")
+        raise ValueError("landmarks is empty; at least one object must describe.")
     if Z.ndim == 2:
         if Z.shape[1] != X.shape[1]:
             raise ValueError(
-                f"row_objects has {Z.shape[1]} features, but X has {X.shape[1]}; they must agree."
+                f"landmarks has {Z.shape[1]} features, but X has {X.shape[1]}; they must agree."
             )
         Z = Z.astype(X.dtype, copy=False)
     return Z
@@ -178,15 +178,15 @@ def _fitted_vectors(model, X, weights):
     if has_fit_parameter(model, "sample_weight"):
         options["sample_weight"] = weights
     elif (weights != weights[0]).any():
-        raise ValueError(f"{model!r}, the row_objects, cannot be fitted with sample weights.")
+        raise ValueError(f"{model!r}, the landmarks, cannot be fitted with sample weights.")
     try:
         model.fit(X, **options)
     except TypeError as error:
-        raise TypeError(f"{model!r}, the row_objects, cannot be fitted to X. {error}") from error
+        raise TypeError(f"{model!r}, the landmarks, cannot be fitted to X. {error}") from error
     for name in FITTED:
         Z = getattr(model, name, None)
         if Z is not None:
             return _check_given(Z, X, Linear(), None)
     raise ValueError(
-        f"row_objects must have one of {', '.join(FITTED)} after it was fitted, {model!r} has not."
+        f"landmarks must have one of {', '.join(FITTED)} after it was fitted, {model!r} has not."
     )

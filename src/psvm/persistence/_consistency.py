@@ -13,9 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels
-from .._estimator import PER_COLUMN
-from .._kernel_choice import MEASURED
-from .._multiclass import Labels
+from ..estimators import MEASURED, PER_COLUMN, Labels
 from ..evaluation import _reject
 from ..kernels import Kernel, _base, _sequence_features, _sequence_pairs
 from ..selection import preprocessing
@@ -690,7 +688,7 @@ def check_selector(state):
     p = state.features()
     importance = state.array("importance_", (p,), kinds="f")
     _check_ranks(state, p, int((importance > 0).sum()))
-    state.require(state.get("_relations") is None, "it has relations to row objects")
+    state.require(state.get("_relations") is None, "it has relations to landmarks")
 
 
 def check_gene_selector(state):

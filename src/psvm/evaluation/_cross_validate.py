@@ -54,7 +54,7 @@ class CrossValidation:
     --------
     >>> from sklearn.datasets import make_moons
     >>> from psvm import PSVC
-    >>> from psvm.report import cross_validate
+    >>> from psvm.evaluation import cross_validate
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> result = cross_validate(PSVC(), X, y)
     >>> result.interval[0] <= result.error <= result.interval[1] < result.baseline

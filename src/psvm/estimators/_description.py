@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .matrix import DataMatrix, Standardized
-from .solvers import Solution
+from ..matrix import DataMatrix, Standardized
+from ..solvers import Solution
 
 
 class Task(NamedTuple):

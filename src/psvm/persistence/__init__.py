@@ -1,0 +1,20 @@
+"""Models in files, without pickle, and as text or NumPy code."""
+
+from ._errors import ModelFileError
+from ._export import export_numpy, export_text
+from ._models import load, model_info, save
+from ._registry import register
+
+__all__ = [
+    "ModelFileError",
+    "export_numpy",
+    "export_text",
+    "load",
+    "model_info",
+    "register",
+    "save",
+]
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,16 @@
+"""What is wrong with a model file."""
+
+
+class ModelFileError(ValueError):
+    """A file that is not a model file, is damaged, or comes from a newer version.
+
+    Examples
+    --------
+    >>> import psvm
+    >>> from psvm.persistence import ModelFileError
+    >>> try:
+    ...     psvm.load(__file__ if "__file__" in globals() else psvm.__file__)
+    ... except ModelFileError as error:
+    ...     print("refused")
+    refused
+    """
