@@ -18,7 +18,7 @@ from .._validation import (
     class_factors,
     kernel_values,
 )
-from ..estimators import KernelMixin, OneVsOneMixin, fit_pairs
+from ..estimators import KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
 from ..matrix import BLOCK_BYTES, block_slices
 from ..solvers import Status, check_weights
 from ._training import SpheredOptions, TrainingFeatures, TrainingGram
@@ -136,7 +136,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
             return TrainingGram(X, None, weights, options)
         if name == "linear" and X.shape[1] < X.shape[0] and self.solver != "incremental":
             return TrainingFeatures(X, weights, options)
-        return TrainingGram(X, self._make_kernel(X, weights), weights, options)
+        return TrainingGram(X, choose_kernel(self, X, weights), weights, options)
 
     def _fit(self, classes, code, training, lam):
         """Fit all pairs of classes with one lam."""
@@ -193,22 +193,25 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
 def _row_maker(training, objects):
     """What turns new objects into the rows that a machine multiplies with its coefficients."""
     if isinstance(training, TrainingFeatures):
-        return partial(_shift, origin=training.origin)
+        return partial(shift_rows, origin=training.origin)
     if training.kernel is None:
-        return partial(_take, objects=objects)
-    return partial(_evaluate, kernel=training.kernel, Z=training.X[objects])
+        return partial(take_columns, objects=objects)
+    return partial(kernel_rows, kernel=training.kernel, Z=training.X[objects])
 
 
-def _shift(X, origin):
+def shift_rows(X, origin):
+    """Vectors relative to an origin."""
     return (X.toarray() if hasattr(X, "toarray") else X) - origin
 
 
-def _take(X, objects):
+def take_columns(X, objects):
+    """Relations to some training objects."""
     rows = X[:, objects]
     return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
-def _evaluate(X, kernel, Z):
+def kernel_rows(X, kernel, Z):
+    """Values of a kernel with prepared objects."""
     return kernel_values(kernel.evaluate, kernel.prepare(X), Z)
 
 
