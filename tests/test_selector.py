@@ -25,7 +25,8 @@ from psvm.kernels import RBF, Sequence, Sine, Spectrum
 from psvm.selection import StandIns, stand_ins
 from reference import Case, random_problem, standardise
 
-# `002` Table 6.1: t = f1 + f2, f1 without correlation to t; and t = f2 + f3, f1 with the largest.
+# Hochreiter, lecture notes, Table 6.1: t = f1 + f2, f1 without correlation to t; and t = f2 + f3,
+# f1 with the largest.
 LEFT = np.array([[-2.0, 3], [2, -3], [-2, 1], [2, -1]])
 RIGHT = np.array([[0.0, -1, 0], [1, 1, 0], [-1, 0, -1], [1, 0, 1]])
 
@@ -335,9 +336,9 @@ def test_rules_of_landmarks(rule, count):
 def test_principal_directions_as_landmarks():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    selector = PSVMSelector(
-        epsilon="0.2max", landmarks="pca", n_landmarks=6, kernel="linear"
-    ).fit(X, y)
+    selector = PSVMSelector(epsilon="0.2max", landmarks="pca", n_landmarks=6, kernel="linear").fit(
+        X, y
+    )
     assert selector.get_support()[0] and selector.landmarks_.shape == (6, 30)
     chosen = selector.landmarks_[selector.get_support()]
     assert_allclose(selector.transform(X), linear_kernel(X, chosen), atol=1e-9)

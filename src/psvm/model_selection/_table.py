@@ -7,7 +7,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 COARSE, FINE = 4, 7
-"""Values of C and of the width in the two rounds of the papers' search (`000` section 3.2)."""
+"""Values of C and of the width in the two rounds of a search from coarse to fine (Hochreiter &
+Obermayer 2004, section 3.2)."""
 RULES = ("auto", "best", "one_standard_error")
 
 

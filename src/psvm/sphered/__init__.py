@@ -1,4 +1,4 @@
-"""The Sphered Support Vector Machine (`004`): scale-invariant classification."""
+"""The Sphered SVM (Hochreiter, Mohr & Obermayer 2004): scale-invariant classification."""
 
 from ._cv import SpheredSVCCV
 from ._estimator import SpheredSVC
