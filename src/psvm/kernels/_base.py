@@ -3,12 +3,14 @@
 import operator
 from abc import ABC, abstractmethod
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .._validation import as_array, check_array, check_number, kernel_values, shown
+from .._parameters import Number, check_parameters
+from .._validation import as_array, check_array, kernel_values, shown
 
 DIAGONAL_BLOCK = 64
 """Objects whose kernel values are computed together for the sake of their diagonal."""
@@ -65,6 +67,7 @@ class Kernel(BaseEstimator, ABC):
 
     def check_parameters(self):
         """Raise a ValueError that names a parameter which makes no sense."""
+        check_parameters(self)
 
     def check_objects(self, X, name="X"):
         """Objects as an array, or a ValueError that says what is wrong with `name`."""
@@ -137,15 +140,14 @@ class Constant(Kernel):
 
     takes_vectors = None  # whatever its partner takes
 
+    _constraints: ClassVar = {"value": Number()}
+
     def __init__(self, value=1.0):
         self.value = value
 
     @property
     def positive_definite(self):
         return self.value >= 0
-
-    def check_parameters(self):
-        check_number("value", self.value)
 
     def check_objects(self, X, name="X"):
         X = X if sp.issparse(X) else as_array(name, X)

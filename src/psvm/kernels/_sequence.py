@@ -5,11 +5,13 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_choice, check_flag, check_path, shown
+from .._parameters import Choice, Flag
+from .._validation import check_flag, check_path, shown
 from ._base import Kernel
 
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
@@ -151,6 +153,7 @@ class SequenceKernel(Kernel):
     takes_vectors = False
     alphabet = None
     unknown = "error"
+    _constraints: ClassVar = {"normalize": Flag(), "unknown": Choice("error", "skip")}
 
     @property
     def shortest(self):
@@ -165,8 +168,7 @@ class SequenceKernel(Kernel):
         return "".join(sorted(ALPHABETS.get(self.alphabet, self.alphabet)))
 
     def check_parameters(self):
-        check_flag("normalize", self.normalize)
-        check_choice("unknown", self.unknown, ("error", "skip"))
+        super().check_parameters()
         if self.alphabet is None:
             return
         text = isinstance(self.alphabet, str)

@@ -2,11 +2,13 @@
 
 import importlib.util
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 
 from .._core._sequences import local_alignment
-from .._validation import check_choice, check_flag, check_number, shown
+from .._parameters import Choice, Flag, Number
+from .._validation import check_number, shown
 from ._sequence import code_points
 from ._sequence_features import rank
 from ._sequence_pairs import PairKernel, PreparedSequences
@@ -20,6 +22,8 @@ LARGEST_EXPONENT = 100
 class AlignmentKernel(PairKernel):
     """What the alignment kernels share: the scores of letters and gaps."""
 
+    _constraints: ClassVar = {"gap_open": Number(least=0), "gap_extend": Number(least=0)}
+
     @property
     def letters(self):
         return None if isinstance(self.matrix, tuple) else self._substitutions.alphabet
@@ -30,9 +34,7 @@ class AlignmentKernel(PairKernel):
         return load_matrix(self.matrix) if isinstance(self.matrix, str) else self.matrix
 
     def check_parameters(self):
-        check_flag("normalize", self.normalize)
-        check_number("gap_open", self.gap_open, least=0)
-        check_number("gap_extend", self.gap_extend, least=0)
+        super().check_parameters()
         if isinstance(self.matrix, tuple) and len(self.matrix) == 2:
             for name, value in zip(("match", "mismatch"), self.matrix, strict=True):
                 check_number(f"the {name} score of matrix", value)
@@ -88,6 +90,8 @@ class LocalAlignment(AlignmentKernel):
     True
     """
 
+    _constraints: ClassVar = {"beta": Number(above=0), "log": Flag()}
+
     def __init__(
         self,
         beta=0.5,
@@ -118,8 +122,6 @@ class LocalAlignment(AlignmentKernel):
 
     def check_parameters(self):
         super().check_parameters()
-        check_number("beta", self.beta, above=0)
-        check_flag("log", self.log)
         scores = self.matrix if isinstance(self.matrix, tuple) else self._substitutions
         if self.beta * np.max(scores) > LARGEST_EXPONENT:
             raise ValueError(
@@ -185,6 +187,8 @@ class _Score(AlignmentKernel):
 
     positive_definite = False
 
+    _constraints: ClassVar = {"engine": Choice("auto", "biopython", "parasail")}
+
     def __init__(
         self, matrix="BLOSUM62", gap_open=11.0, gap_extend=1.0, *, normalize=True, engine="auto"
     ):
@@ -196,7 +200,6 @@ class _Score(AlignmentKernel):
 
     def check_parameters(self):
         super().check_parameters()
-        check_choice("engine", self.engine, ("auto", "biopython", "parasail"))
         if self.engine == "parasail" and not self._integral:
             raise ValueError(
                 f"engine='parasail' needs integers up to {LARGEST_SCORE} as scores and gap costs."

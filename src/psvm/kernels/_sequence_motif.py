@@ -1,11 +1,13 @@
 """Kernels of sequences by the patterns that occur in them."""
 
 import re
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_choice, check_flag, shown
+from .._parameters import Choice, Flag
+from .._validation import shown
 from ._sequence_features import FeatureKernel
 
 
@@ -34,6 +36,8 @@ class Motif(FeatureKernel):
            [1.]])
     """
 
+    _constraints: ClassVar = {"syntax": Choice("regex", "prosite"), "counts": Flag()}
+
     def __init__(self, patterns, syntax="regex", *, counts=False, normalize=True):
         self.patterns = patterns
         self.syntax = syntax
@@ -42,8 +46,6 @@ class Motif(FeatureKernel):
 
     def check_parameters(self):
         super().check_parameters()
-        check_choice("syntax", self.syntax, ("regex", "prosite"))
-        check_flag("counts", self.counts)
         if (
             not isinstance(self.patterns, list | tuple | np.ndarray)
             or len(np.shape(self.patterns)) != 1

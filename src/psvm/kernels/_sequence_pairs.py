@@ -1,12 +1,13 @@
 """Kernels of sequences that are computed pair by pair: weighted degree and gappy subsequences."""
 
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._core._sequences import subsequences, weighted_degree
-from .._validation import check_integer, check_number, check_positive_integer
+from .._parameters import Integer, Number
 from ._sequence import SequenceKernel, called
 from ._sequence_features import FeatureMap, FeatureTable, counts, kmers, rank, spell
 
@@ -93,17 +94,14 @@ class WeightedDegree(PairKernel):
 
     positive_definite = True
 
+    _constraints: ClassVar = {"degree": Integer(least=1), "shift": Integer()}
+
     def __init__(self, degree=3, shift=0, normalize=True, *, alphabet=None, unknown="error"):
         self.degree = degree
         self.shift = shift
         self.normalize = normalize
         self.alphabet = alphabet
         self.unknown = unknown
-
-    def check_parameters(self):
-        super().check_parameters()
-        check_positive_integer("degree", self.degree)
-        check_integer("shift", self.shift)
 
     def check_objects(self, X, name="X"):
         X = super().check_objects(X, name)
@@ -201,6 +199,8 @@ class Subsequence(PairKernel):
 
     positive_definite = True
 
+    _constraints: ClassVar = {"n": Integer(least=1), "decay": Number(above=0, most=1)}
+
     def __init__(self, n=3, decay=0.5, normalize=True, *, alphabet=None, unknown="error"):
         self.n = n
         self.decay = decay
@@ -211,11 +211,6 @@ class Subsequence(PairKernel):
     @property
     def shortest(self):
         return self.n
-
-    def check_parameters(self):
-        super().check_parameters()
-        check_positive_integer("n", self.n)
-        check_number("decay", self.decay, above=0, most=1)
 
     def _pairs(self, X, Z):
         K = np.empty((len(X), len(Z)))

@@ -2,11 +2,13 @@
 
 from itertools import combinations, product
 from math import comb
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_flag, check_integer, check_positive_integer
+from .._parameters import Flag, Integer
+from .._validation import check_integer
 from ._sequence_features import LARGEST_CODE, FeatureKernel, counts, kmers, rank, spell
 
 MOST_NEIGHBOURS = 2**18
@@ -41,6 +43,8 @@ class Spectrum(FeatureKernel):
            [3., 3.]])
     """
 
+    _constraints: ClassVar = {"k": Integer(least=1), "presence": Flag()}
+
     def __init__(self, k=3, normalize=True, *, alphabet=None, unknown="error", presence=False):
         self.k = k
         self.normalize = normalize
@@ -51,11 +55,6 @@ class Spectrum(FeatureKernel):
     @property
     def shortest(self):
         return self.k
-
-    def check_parameters(self):
-        super().check_parameters()
-        check_positive_integer("k", self.k)
-        check_flag("presence", self.presence)
 
     def feature_table(self, X):
         columns, indptr, _, words = kmers(*self._encode(X), self.k)
@@ -92,6 +91,8 @@ class Mismatch(FeatureKernel):
     array([[7., 4., 2.]])
     """
 
+    _constraints: ClassVar = {"k": Integer(least=1)}
+
     def __init__(self, k=5, m=1, alphabet="ACGT", normalize=True, *, unknown="error"):
         self.k = k
         self.m = m
@@ -105,7 +106,6 @@ class Mismatch(FeatureKernel):
 
     def check_parameters(self):
         super().check_parameters()
-        check_positive_integer("k", self.k)
         check_integer("m", self.m, most=self.k - 1)
         if self.alphabet is None:
             raise ValueError("alphabet must be given: all its letters count as mismatches.")

@@ -5,6 +5,7 @@ BLAS calls whose results are worked on tile by tile, while they are in the cache
 """
 
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +13,8 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from .._validation import check_choice, check_number
+from .._parameters import Number
+from .._validation import check_choice
 from ._base import Kernel
 
 TILE_COLUMNS, TILE_SIZE = 256, 2**16
@@ -58,6 +60,8 @@ class Polynomial(Kernel):
     array([[144.]])
     """
 
+    _constraints: ClassVar = {"gamma": Number(), "coef0": Number(), "degree": Number(least=0)}
+
     def __init__(self, gamma=1.0, coef0=0.0, degree=3):
         self.gamma = gamma
         self.coef0 = coef0
@@ -67,11 +71,6 @@ class Polynomial(Kernel):
     def positive_definite(self):
         """All coefficients of the polynomial are non-negative."""
         return self.gamma >= 0 and self.coef0 >= 0 and float(self.degree).is_integer()
-
-    def check_parameters(self):
-        check_number("gamma", self.gamma)
-        check_number("coef0", self.coef0)
-        check_number("degree", self.degree, least=0)
 
     def evaluate(self, X, Z):
         return self._of_products(_dot(X, Z))
@@ -94,11 +93,10 @@ class _Exponential(Kernel):
 
     positive_definite = True
 
+    _constraints: ClassVar = {"gamma": Number(above=0)}
+
     def __init__(self, gamma=1.0):
         self.gamma = gamma
-
-    def check_parameters(self):
-        check_number("gamma", self.gamma, above=0)
 
     def diagonal(self, X):
         return np.ones(X.shape[0], dtype=X.dtype)
@@ -170,6 +168,8 @@ class Plummer(Kernel):
            [0.5, 1. ]])
     """
 
+    _constraints: ClassVar = {"rho": Number(least=0), "zeta": Number()}
+
     def __init__(self, rho=1.0, zeta=1.0):
         self.rho = rho
         self.zeta = zeta
@@ -180,8 +180,7 @@ class Plummer(Kernel):
         return self.rho > 0 and self.zeta > 0
 
     def check_parameters(self):
-        check_number("rho", self.rho, least=0)
-        check_number("zeta", self.zeta)
+        super().check_parameters()
         if self.rho == 0 and self.zeta > 0:
             raise ValueError("rho must be > 0 unless zeta <= 0: equal vectors would divide by 0.")
 
@@ -214,11 +213,10 @@ class Sine(Kernel):
            [1., 0.]])
     """
 
+    _constraints: ClassVar = {"theta": Number()}
+
     def __init__(self, theta=1.0):
         self.theta = theta
-
-    def check_parameters(self):
-        check_number("theta", self.theta)
 
     def evaluate(self, X, Z):
         squares = _SquaredDistances(X, Z)
