@@ -221,7 +221,7 @@ def test_selectors(tmp_path):
     loaded = check(PSVMSelector(n_features=4).fit(GENES, STATE), GENES, tmp_path)
     assert loaded.get_support().sum() == 4
     three = np.digitize(GENES[:, 0], [-0.5, 0.5])
-    check(PSVMSelector(epsilon="0.5max").fit(sp.csr_array(GENES), three), GENES, tmp_path)
+    check(PSVMSelector(0.5, epsilon_unit="max").fit(sp.csr_array(GENES), three), GENES, tmp_path)
 
 
 @pytest.mark.parametrize(

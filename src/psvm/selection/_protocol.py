@@ -228,7 +228,7 @@ def fold_errors(scaled, y, Z_test, y_test, sizes, models):
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SizeSearch:
     """Errors of the outer loop, by which the number of features and the classifier are chosen.
 
     Attributes

@@ -12,6 +12,7 @@ from ._dual import (
     primal,
     start_solution,
 )
+from ._follow import follow
 from ._path import LARGEST_HOMOTOPY, epsilon_path, epsilon_paths
 from ._path_result import EpsilonPath
 from ._smo import SMO

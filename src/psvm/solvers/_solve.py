@@ -134,7 +134,7 @@ class Clock:
         return replace(solver, max_time=max(self.end - time.perf_counter(), 1e-9))
 
 
-def warn_if_not_optimal(solution):
+def warn_if_not_optimal(solution, stacklevel=3):
     """Say how far an unfinished solution is from the optimum and what to change."""
     remedy = {
         Status.MAX_ITER: "Increase max_iter, or increase tol or epsilon.",
@@ -148,7 +148,7 @@ def warn_if_not_optimal(solution):
             f"{solution.epsilon:.3g} and a duality gap of {solution.gap:.3g} at an objective of "
             f"{solution.objective:.6g}. {remedy} The solution can be used as a warm start.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 

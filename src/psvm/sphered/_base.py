@@ -18,7 +18,7 @@ from .._validation import (
     class_factors,
     kernel_values,
 )
-from ..estimators import KernelMixin, OneVsOneMixin, fit_pairs
+from ..estimators import KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
 from ..matrix import BLOCK_BYTES, block_slices
 from ..solvers import Limits, Status, check_weights
 from ._training import Features, Gram, Options
@@ -129,7 +129,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
             return Gram(X, None, weights, options)
         if name == "linear" and X.shape[1] < X.shape[0] and self.solver != "incremental":
             return Features(X, weights, options)
-        return Gram(X, self._make_kernel(X, weights), weights, options)
+        return Gram(X, choose_kernel(self, X, weights), weights, options)
 
     def _fit(self, classes, code, training, lam):
         """Fit all pairs of classes with one lam."""
