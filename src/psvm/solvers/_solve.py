@@ -1,8 +1,6 @@
 """The low-level function: a matrix, a target and two parameters in, a `Solution` out."""
 
-import time
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -119,19 +117,6 @@ def make_solver(solver, *, tol, max_iter=None, max_time=None):
             f"{shown(solver)}."
         )
     return solver.with_defaults(tol=tol, max_iter=max_iter, max_time=max_time)
-
-
-class Clock:
-    """What is left of a time limit, from now on."""
-
-    def __init__(self, max_time):
-        self.end = None if max_time is None else time.perf_counter() + max_time
-
-    def limit(self, solver):
-        """The solver with the time that is left."""
-        if self.end is None:
-            return solver
-        return replace(solver, max_time=max(self.end - time.perf_counter(), 1e-9))
 
 
 def warn_if_not_optimal(solution, stacklevel=3):
