@@ -20,7 +20,7 @@ from .._validation import (
     check_text,
     shown,
 )
-from ..estimators import is_measured, solutions, unwrap
+from ..estimators import is_measured, solutions, unwrap_psvm
 from ..evaluation import cross_validate
 from ..selection import rank_features
 from . import _sections as sections
@@ -138,14 +138,14 @@ def write_report(
 
 
 def _make(model, X, y, *, title, names, command, notes, cv, n_features, **options):
-    parts, y, classifier = unwrap(model, names), np.asarray(y), is_classifier(model)
+    parts, y, classifier = unwrap_psvm(model, names), np.asarray(y), is_classifier(model)
     if names is not None and is_numeric(X) and len(names) != np.shape(X)[1]:
         raise ValueError(
             f"feature_names must hold one name for each of the {np.shape(X)[1]} columns of X, got "
             f"{len(names)}."
         )
     result = cross_validate(model, X, y, cv=cv, **options)
-    scaled = parts.steps is not None or is_measured(parts.machine)
+    scaled = len(parts.steps) > 0 or is_measured(parts.machine)
     warnings = find_warnings(X, y, classifier, names, scaled=scaled)
     found = [
         sections.data_section(X, y, classifier, warnings, notes),
