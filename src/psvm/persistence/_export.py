@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
 from .._validation import check_has
-from ..estimators import MEASURED, PER_COLUMN, BasePSVM
+from ..estimators import PER_COLUMN, BasePSVM, is_measured
 from ..selection import PSVMSelector
 from ._models import summarise
 
@@ -228,7 +228,7 @@ def predict(X):
 
 def _columns(machine, arrays):
     """The expression of the columns of the support objects."""
-    if isinstance(machine.kernel, str) and machine.kernel in MEASURED:
+    if is_measured(machine):
         arrays["SUPPORT"] = machine.support_
         return "X[:, SUPPORT]"
     Z = machine.support_objects_
