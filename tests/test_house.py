@@ -18,8 +18,8 @@ CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 LAYERS = [
     ["_core"],
-    ["_validation", "_threads"],
-    ["_folds", "_parallel", "_plotting"],
+    ["_docstrings", "_threads", "_validation"],
+    ["_folds", "_parallel", "_parameters", "_plotting"],
     ["kernels", "matrix"],
     ["problem"],
     ["solvers"],
