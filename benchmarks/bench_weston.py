@@ -1,4 +1,6 @@
-"""The toy data of `000` section 3.3.2: which features a linear SVM is given, and how it errs.
+"""Toy data with few relevant features: which ones a linear SVM is given, and how it errs.
+
+The data are those of Hochreiter & Obermayer 2004, section 3.3.2.
 
 100 training and 500 test samples, 2000 features of which 20 say something about the class, four at
 a time: one of five modes is drawn for every sample. A method ranks the features of the training
@@ -110,7 +112,7 @@ def run():
     best = np.mean([f["the 20 relevant features"][0] for f in found])
     return (
         f"Test error in percent, mean and standard error of {REPETITIONS} repetitions, in brackets "
-        "the mean of 10 repetitions that Table 9 of the technical report gives. With exactly "
+        "the mean of 10 repetitions in Table 9 of Hochreiter & Obermayer 2004. With exactly "
         f"the 20 relevant features the error is {best:.1f} (report: 10).\n\n{table}"
     )
 

@@ -42,7 +42,7 @@ def moons(n=120, seed=0):
 
 
 def standardised(K, weights=None):
-    """Columns centred and scaled to norm one, with weighted rows, from SPEC section 2."""
+    """Columns centred and scaled to norm one, with weighted rows, as in docs/problem.md."""
     w = np.ones(len(K)) if weights is None else weights
     m = w @ K / w.sum()
     return m, np.sqrt(w @ (K - m) ** 2)

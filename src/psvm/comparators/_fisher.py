@@ -1,4 +1,4 @@
-"""The kernel Fisher discriminant (`002` chapter 4)."""
+"""The kernel Fisher discriminant (Hochreiter, lecture notes, chapter 4)."""
 
 import numpy as np
 import scipy.linalg as sl
@@ -21,10 +21,10 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     """Kernel Fisher discriminant with Gaussian class posteriors.
 
     The direction w in feature space with the largest Rayleigh coefficient
-    ``(w'(m_+ - m_-))^2 / (w'N w + reg ||w||^2)``, where N is the scatter within the classes (`002`
-    eqs. 4.20 and 4.31). The projection is scaled so that the classes have the means -1 and +1;
-    with a Gaussian for each class there, the posterior decides. More than two classes: as many
-    directions as there are classes, less one, in the same way.
+    ``(w'(m_+ - m_-))^2 / (w'N w + reg ||w||^2)``, where N is the scatter within the classes
+    (Hochreiter, lecture notes, eqs. 4.20 and 4.31). The projection is scaled so that the classes
+    have the means -1 and +1; with a Gaussian for each class there, the posterior decides. More than
+    two classes: as many directions as there are classes, less one, in the same way.
 
     With a linear kernel and vanishing `reg` it is linear discriminant analysis.
 

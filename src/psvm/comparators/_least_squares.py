@@ -1,4 +1,4 @@
-"""Least-squares support vector machines (`002` section 3.11)."""
+"""Least-squares support vector machines (Hochreiter, lecture notes, section 3.11)."""
 
 import warnings
 

@@ -1,13 +1,12 @@
 """The choice of epsilon along paths of warm-started solutions."""
 
-import time
 import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
-from ..solvers import WorkingSet, follow
+from ..solvers import Clock, WorkingSet, follow
 
 PER_DECADE = 10
 """Grid points of epsilon / epsilon_max in a factor of ten."""
@@ -61,14 +60,14 @@ def choose_epsilon(rule, description, y, C, solver):
         paths, criteria = _fold_paths(description, y, C, folds, epsilons, exact)
     n_distinct = len({d for d, fold in zip(description.digests, folds, strict=True) if fold >= 0})
     # Half of the time is left for the final solve.
-    deadline = np.inf if solver.max_time is None else time.perf_counter() + solver.max_time / 2
+    clock = Clock(None if solver.max_time is None else solver.max_time / 2)
     values = []
     for solutions in zip(*paths, strict=True):
         values.append(sum(value(s) for value, s in zip(criteria, solutions, strict=True)))
         n_support = max(len(solution.support) for solution in solutions)
         if len(values) - 1 - np.argmin(values) >= PATIENCE or n_support > DENSEST * n_distinct:
             break
-        if time.perf_counter() >= deadline:
+        if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / largest)
             break
     enough = min(values) * (1 + SLACK) if rule == "auto" else min(values)

@@ -1,4 +1,7 @@
-"""Descriptive vectors other than the training vectors: the complex features of `000` 2.4.3."""
+"""Landmarks: descriptive vectors other than the training vectors.
+
+Hochreiter & Obermayer 2004, section 2.4.3, call them complex features.
+"""
 
 import numbers
 from collections.abc import Iterable

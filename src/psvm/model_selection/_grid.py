@@ -21,7 +21,8 @@ MOST_EPSILONS = 10_000
 """Points of a path: many more than can be told apart."""
 WITH_GAMMA = ("rbf", "laplacian", "poly")
 COARSE, FINE = 4, 7
-"""Values of C and of the width in the two rounds of the papers' search (`000` section 3.2)."""
+"""Values of C and of the width in the two rounds of a search from coarse to fine (Hochreiter &
+Obermayer 2004, section 3.2)."""
 
 
 def make_epsilons(epsilons, min_ratio):

@@ -1,4 +1,4 @@
-"""The steps of the gene selection protocol (SPEC section 6) as plain functions."""
+"""The steps of the gene selection protocol (Hochreiter, lecture notes, section 6.3)."""
 
 from dataclasses import dataclass
 

@@ -437,10 +437,10 @@ def _without_rounding(alphas):
 
 
 def _error_bound(solution, total):
-    """Increase of the mean of half the squared error when a feature is dropped (`000` eq. 43).
+    """Increase of the mean of half the squared error when a feature is dropped.
 
-    ``(|alpha_j k̃_j'r| + alpha_j^2 / 2) / L``, where ``|k̃_j'r| <= epsilon`` unless the variable is
-    at its bound C.
+    ``(|alpha_j k̃_j'r| + alpha_j^2 / 2) / L`` (Hochreiter & Obermayer 2004, eq. 43), where
+    ``|k̃_j'r| <= epsilon`` unless the variable is at its bound C.
     """
     size = np.abs(solution.alpha)
     slope = np.maximum(np.abs(solution.F), solution.epsilon)

@@ -1,6 +1,6 @@
 """The dual of a support vector machine on a matrix R, and how an answer is checked.
 
-With the signed variables ``v = Y alpha`` (`004` eq. 43)::
+With the signed variables ``v = Y alpha`` (Hochreiter, Mohr & Obermayer 2004, eq. 43)::
 
     minimise   D(v) = 1/2 v'R v - y'v    subject to 1'v = 0,  0 <= y_i v_i <= C s_i
 

@@ -1,4 +1,4 @@
-"""The SMO of the papers: its options and its outer loop (SPEC section 4)."""
+"""The SMO of Knebel et al. 2008: its options and its outer loop."""
 
 import enum
 from dataclasses import dataclass

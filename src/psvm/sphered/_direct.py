@@ -2,8 +2,9 @@
 
 With the weights of the points in the diagonal matrix D, ``K_D = D^1/2 K D^1/2`` is the Gram matrix
 of points that count once, and ``R = D^-1/2 Q^-1 K_D D^-1/2`` with ``Q = (1 - lam) K_D + lam I``
-(`004` eq. 73 for D = I). ``Q^-1 K_D`` has the eigenvectors of K_D and the eigenvalues
-``nu / ((1 - lam) nu + lam)``; for lam = 0 an eigenvalue that counts as zero stays zero.
+(Hochreiter, Mohr & Obermayer 2004, eq. 73 for D = I). ``Q^-1 K_D`` has the eigenvectors of K_D and
+the eigenvalues ``nu / ((1 - lam) nu + lam)``; for lam = 0 an eigenvalue that counts as zero stays
+zero.
 """
 
 from dataclasses import dataclass

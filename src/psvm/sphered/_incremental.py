@@ -1,4 +1,6 @@
-"""The incremental solver (`004` section 3.2): the sphered space is grown point by point.
+"""The incremental solver: the sphered space is grown point by point.
+
+This is section 3.2 of Hochreiter, Mohr & Obermayer 2004, whose equations are cited by number.
 
 The weight vector is sought in the span of a few *basis* points. With the coordinates G of all
 points in an orthonormal basis of that span (``G G'`` is the Gram matrix of the projections) the
