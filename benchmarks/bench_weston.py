@@ -33,7 +33,7 @@ PAPER = {
     "RFE": (33, 32, 32, 31, 32),
     "R2W2": (29, 28, 28, 27, 27),
 }
-SMALL = "0.1max"
+SMALL = {"epsilon": 0.1, "epsilon_unit": "max"}
 """The epsilon at which features are ranked by alpha."""
 
 
@@ -54,7 +54,7 @@ def by_score(score):
 
 
 def by_alpha(X, y):
-    return np.argsort(-PSVMSelector(SMALL).fit(X, y).importance_, kind="stable")
+    return np.argsort(-PSVMSelector(**SMALL).fit(X, y).importance_, kind="stable")
 
 
 METHODS = {

@@ -16,6 +16,13 @@ import numpy as np
 
 from .matrix import Standardized
 
+__all__ = ["Problem", "duality_gap", "kkt_violation", "objective"]
+
+
+def __dir__():
+    return __all__
+
+
 PRECISION = 1e-12
 """Violations below this share of ``||K̃'y||_inf`` cannot be certified in double precision."""
 

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_decisions, kernel_values
-from ..estimators import KernelMixin
+from ..estimators import KernelMixin, choose_kernel
 from ..matrix import BLOCK_BYTES, block_slices
 from ..solvers import check_weights
 
@@ -67,7 +67,7 @@ class KernelModel(KernelMixin, BaseEstimator):
                 )
             kernel, K = None, X.toarray() if sp.issparse(X) else X
         else:
-            kernel = self._make_kernel(X, weights)
+            kernel = choose_kernel(self, X, weights)
             prepared = kernel.prepare(X)
             K = kernel_values(kernel.evaluate, prepared, prepared, finite=True)
         K = np.asarray(K, dtype=np.float64)

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._validation import check_choice, check_labels, check_number, class_factors
 from ..estimators import OneVsOneMixin, fit_pairs
-from ..solvers import DenseMatrix, Limits, Status, Target, minimise
+from ..solvers import BinaryTarget, DenseGram, Limits, Status, minimise
 from ._kernel_model import KernelModel, document, indefinite
 
 TOLERANCE = 1e-8
@@ -51,7 +51,8 @@ def _squared_hinge(K, y, ridge, model):
         sl.cholesky(system, check_finite=False)
     except sl.LinAlgError:
         raise indefinite(model) from None
-    solution = minimise(DenseMatrix(system), Target(y, np.ones(len(y)), np.inf), Limits(TOLERANCE))
+    target = BinaryTarget(y, np.ones(len(y)), np.inf)
+    solution = minimise(DenseGram(system), target, Limits(TOLERANCE))
     if solution.status is not Status.OPTIMAL:
         warnings.warn(
             f"The solver stopped ({solution.status.value}) with a KKT violation of "

@@ -15,6 +15,34 @@ MEASURED = ("precomputed", "dyadic")
 VECTORIAL = ("rbf", "linear", "poly", "laplacian", "plummer", "sine")
 
 
+def kernel_name(kernel):
+    """The name of a parameter `kernel`; "callable" for objects and functions."""
+    return "callable" if callable(kernel) else kernel
+
+
+def choose_kernel(model, X, weights):
+    """The kernel that the parameters of a model mean, with gamma from the weighted rows X.
+
+    It is an object, or the name of a kernel with which X is the matrix itself.
+    """
+    kernel = model.kernel
+    if isinstance(kernel, Kernel):
+        return clone(kernel)  # that of the user may change its parameters
+    if callable(kernel):
+        return UserKernel(kernel)
+    if kernel in MEASURED:
+        return kernel
+    return make_kernel(
+        kernel,
+        gamma=choose_gamma(model.gamma, X, weights),
+        degree=model.degree,
+        coef0=model.coef0,
+        theta=model.theta,
+        rho=model.rho,
+        zeta=model.zeta,
+    )
+
+
 class KernelMixin:
     """What an estimator with a kernel shares with the others.
 
@@ -34,7 +62,7 @@ class KernelMixin:
 
     @property
     def _kernel_name(self):
-        return "callable" if callable(self.kernel) else self.kernel
+        return kernel_name(self.kernel)
 
     @property
     def _takes_vectors(self):
@@ -42,56 +70,49 @@ class KernelMixin:
         return not isinstance(self.kernel, Kernel) or bool(self.kernel.takes_vectors)
 
     def _check_kernel(self):
-        """Check the kernel and its parameters."""
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, (*VECTORIAL, *self._measured))
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("scale", "auto"))
-        else:
-            check_number("gamma", self.gamma, above=0)
-        for name in ("coef0", "theta"):
-            check_number(name, getattr(self, name))
-        check_number("degree", self.degree, least=0)
-        for name in ("rho", "zeta"):
-            check_number(name, getattr(self, name), above=0)
-        if isinstance(self.kernel, Kernel):
-            self.kernel.check_parameters()
+        check_kernel(self, self._measured)
 
     def _validate(self, X, y="no_validation", **options):
-        """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
-        if not self._takes_vectors:
-            return self._validate_objects(X, y, **options)
-        if self._kernel_name in MEASURED:
-            storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
-        else:
-            storage = {"accept_sparse": "csr", "dtype": np.float64}
-        return validate_data(self, X, y, **storage, **options)
+        return validate(self, X, y, **options)
 
-    def _validate_objects(self, X, y, reset=True, **options):
-        """Objects as their kernel wants them; the target as for vectors."""
-        X = self.kernel.check_objects(X)
-        if isinstance(y, str) and y == "no_validation":
-            return X
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
-        _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
-        return X, y
 
-    def _make_kernel(self, X, weights):
-        """The kernel as an object, with gamma from the weighted rows X."""
-        if isinstance(self.kernel, Kernel):
-            return clone(self.kernel)  # that of the user may change its parameters
-        if callable(self.kernel):
-            return UserKernel(self.kernel)
-        return make_kernel(
-            self.kernel,
-            gamma=choose_gamma(self.gamma, X, weights),
-            degree=self.degree,
-            coef0=self.coef0,
-            theta=self.theta,
-            rho=self.rho,
-            zeta=self.zeta,
-        )
+def check_kernel(model, measured=MEASURED):
+    """Check the kernel of a model and its parameters; `measured` are the MEASURED it allows."""
+    if not callable(model.kernel):
+        check_choice("kernel", model.kernel, (*VECTORIAL, *measured))
+    if isinstance(model.gamma, str):
+        check_choice("gamma", model.gamma, ("scale", "auto"))
+    else:
+        check_number("gamma", model.gamma, above=0)
+    for name in ("coef0", "theta"):
+        check_number(name, getattr(model, name))
+    check_number("degree", model.degree, least=0)
+    for name in ("rho", "zeta"):
+        check_number(name, getattr(model, name), above=0)
+    if isinstance(model.kernel, Kernel):
+        model.kernel.check_parameters()
+
+
+def validate(model, X, y="no_validation", **options):
+    """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
+    if isinstance(model.kernel, Kernel) and not model.kernel.takes_vectors:
+        return _validate_objects(model, X, y, **options)
+    if kernel_name(model.kernel) in MEASURED:
+        storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
+    else:
+        storage = {"accept_sparse": "csr", "dtype": np.float64}
+    return validate_data(model, X, y, **storage, **options)
+
+
+def _validate_objects(model, X, y, reset=True, **options):
+    """Objects as their kernel wants them; the target as for vectors."""
+    X = model.kernel.check_objects(X)
+    if isinstance(y, str) and y == "no_validation":
+        return X
+    if y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but it is None.")
+    _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
+    return X, y
 
 
 class UserKernel(Kernel):

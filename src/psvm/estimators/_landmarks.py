@@ -49,6 +49,21 @@ def check_landmarks(rule, count, kernel):
         )
 
 
+def landmarks_for(model, X, weights, kernel):
+    """The descriptive objects of a model with the parameters; None if the rows describe."""
+    if model.landmarks is None:
+        return None
+    return find_landmarks(
+        model.landmarks,
+        X,
+        weights,
+        count=model.n_landmarks,
+        kernel=kernel,
+        names=getattr(model, "feature_names_in_", None),
+        random_state=model.random_state,
+    )
+
+
 def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     """The descriptive objects that the parameter `landmarks` means.
 

@@ -7,7 +7,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_members, check_vector
-from ._base import MEASURED, BasePSVM
+from ._base import BasePSVM
+from ._description import is_measured
+from ._kernel import validate
 
 
 @dataclass(frozen=True)
@@ -57,19 +59,14 @@ def unwrap(model, names=None):
     return Parts(model, search, steps, inner, [str(n) for n in names] if known else None)
 
 
-def is_measured(machine):
-    """Whether X is the matrix itself."""
-    return isinstance(machine.kernel, str) and machine.kernel in MEASURED
-
-
 def described_matrix(parts, X):
     """The matrix K of a machine for its training objects, and the names of the columns or None."""
     machine, X = parts.machine, parts.transform(X)
     if is_measured(machine):
-        return machine._validate(X, reset=False), parts.names
+        return validate(machine, X, reset=False), parts.names
     if machine.landmarks is not None:
         raise ValueError("Of chosen landmarks the estimator keeps only those of the support.")
-    X = machine._validate(X, reset=False)
+    X = validate(machine, X, reset=False)
     return np.asarray(machine._kernel(X, X)), [f"row {j}" for j in range(X.shape[0])]
 
 

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
 
-RULES = ("no_information", "threshold")
-METHODS = ("auto", "decision_function", "predict_proba")
+REJECT_RULES = ("no_information", "threshold")
+RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 
 
 def has_information(estimator, X):
@@ -99,7 +99,7 @@ def confidence(estimator, X, *, response_method="auto"):
     >>> confidence(LogisticRegression().fit(X, y), [[0.0], [9.0]]).round(2)
     array([0.5, 1. ])
     """
-    check_choice("response_method", response_method, METHODS)
+    check_choice("response_method", response_method, RESPONSE_METHODS)
     if response_method == "auto":
         has_proba = hasattr(estimator, "predict_proba")
         response_method = "predict_proba" if has_proba else "decision_function"
@@ -208,8 +208,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self : RejectOption
         """
         check_has("estimator", self.estimator, "fit", "predict", what="a classifier")
-        check_choice("rule", self.rule, RULES)
-        check_choice("response_method", self.response_method, METHODS)
+        check_choice("rule", self.rule, REJECT_RULES)
+        check_choice("response_method", self.response_method, RESPONSE_METHODS)
         if self.rule == "threshold":
             check_number("threshold", self.threshold, least=0)
         elif self.threshold is not None:
@@ -220,7 +220,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         model = clone(self.estimator).fit(X, y, **weights)
         if self.rule == "no_information":
-            _check_columns(model)
+            check_columns(model)
         reject_label = self._choose_label(model.classes_)
         self.estimator_ = model
         self.classes_ = model.classes_
@@ -300,7 +300,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return self.estimator_.predict_proba(X)
 
 
-def _check_columns(model):
+def check_columns(model):
     """Raise an error now if the rule cannot be applied later."""
     if hasattr(model, "best_estimator_"):
         model = model.best_estimator_

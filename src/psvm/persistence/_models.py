@@ -14,7 +14,7 @@ from .._validation import check_path
 from ._codec import Decoder, Encoder
 from ._container import DIGEST, read_container, write_container
 from ._errors import ModelFileError
-from ._registry import registry
+from ._known import registry
 
 
 def save(model, path, *, extra=None):

@@ -29,7 +29,7 @@ from .._validation import (
 from ._checks import CheckedSelectorMixin, check_epsilons, check_folds, check_n_features, validate
 from ._protocol import (
     Scaled,
-    Search,
+    SizeSearch,
     checked,
     combine,
     epsilon_list,
@@ -42,7 +42,7 @@ from ._protocol import (
 )
 from ._redundancy import StandInsMixin
 from ._results import SelectionEvaluation, SelectionSignificance
-from ._targets import Targets, ranking_of
+from ._targets import code_classes, numeric_targets, ranking_of
 
 REMEDY = (
     "Fill in the missing values inside the folds: "
@@ -118,7 +118,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         The parameters of the classifier.
     inner_error_ : float
         The lowest smoothed error; it is biased since it was minimised.
-    search_ : Search
+    search_ : SizeSearch
         All errors of the outer loop.
     epsilons_ : list of ndarray
         The epsilons, one array per target.
@@ -203,18 +203,16 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         self : GeneSelector
         """
         X, y = self._validate(X, y)
-        targets, splits = Targets.of_classes(y), self._splits(X, y, self.cv)
+        targets, splits = numeric_targets(code_classes(y)), self._splits(X, y, self.cv)
         sizes, candidates = self._sizes(*X.shape)
         params = self._params(y, splits)
         prepared = self._prepare(X, y)
-        lists = self._lists(prepared.Z, targets.rows)
+        lists = self._lists(prepared.Z, targets)
         models = [self._model().set_params(**p) for p in params]
-        found = run(
-            _fold, [(self, X, y, targets.rows, *s, lists, sizes, models) for s in splits], self
-        )
+        found = run(_fold, [(self, X, y, targets, *s, lists, sizes, models) for s in splits], self)
         loops, errors = zip(*found, strict=True)
         outer = combine(loops)
-        search = Search(sizes, candidates, params, np.mean(errors, axis=0), self._step())
+        search = SizeSearch(sizes, candidates, params, np.mean(errors, axis=0), self._step())
         self._keep(prepared, y, lists, outer, search, models)
         return self
 
@@ -277,7 +275,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         self._splits(X, y, self.cv)
         random = check_random_state(random_state)
         labels = [y, *(random.permutation(y) for _ in range(n_permutations))]
-        Z, targets = self._prepare(X, y).Z, Targets.of_classes(y).rows
+        Z, targets = self._prepare(X, y).Z, numeric_targets(code_classes(y))
         lists = self._lists(Z, targets)
         if self.epsilons is None:
             lists = [from_the_first(Z, t, list_) for t, list_ in zip(targets, lists, strict=True)]
@@ -342,7 +340,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
 
     def _splits(self, X, y, cv):
         """The folds, each with all classes in its training part."""
-        Targets.of_classes(y)  # complains about a single class
+        code_classes(y)  # complains about a single class
         cv = LeaveOneOut() if cv is None else cv
         splits = make_splits(cv, X, y, classifier=True)
         check_folds(splits, y)
@@ -483,7 +481,7 @@ def _evaluate_fold(selector, X, y, train, test):
 def _stability(selector, X, y, lists):
     """Shares of folds, and of folds and epsilons, that select each feature; no classifier."""
     with threadpool_limits(1):
-        targets = Targets.of_classes(y).rows
+        targets = numeric_targets(code_classes(y))
         folds = [train for train, _ in selector._splits(X, y, selector.cv)]
         if selector.preprocessing is None:
             loops = inner_loops(X, targets, folds, lists)

@@ -1,17 +1,20 @@
 """`PSVMSelector`: the features with non-zero alpha, as a scikit-learn selector."""
 
-import re
-
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._folds import row_digests
-from .._validation import check_number, check_seed, shown
-from ..estimators import KernelMixin, check_landmarks, choose_epsilon, find_landmarks
-from ..matrix import Standardized, as_matrix
-from ..problem import Problem
+from .._validation import check_choice, check_number, check_seed, shown
+from ..estimators import (
+    KernelMixin,
+    check_landmarks,
+    choose_epsilon,
+    choose_kernel,
+    describe,
+    landmarks_for,
+)
 from ..solvers import (
     LARGEST_HOMOTOPY,
     check_weights,
@@ -22,13 +25,12 @@ from ..solvers import (
 from ._checks import CheckedSelectorMixin, check_n_features, validate
 from ._redundancy import StandInsMixin
 from ._relations import Relations, name_objects
-from ._targets import Targets, merge_orders, ranking_of
+from ._targets import code_target, merge_orders, numeric_targets, ranking_of
 
 REMEDY = (
     "Fill in the missing values inside a pipeline, such as "
     "make_pipeline(SimpleImputer(keep_empty_features=True), PSVMSelector())."
 )
-RELATIVE = re.compile(r"(\d*\.?\d+(?:[eE][+-]?\d+)?)\s*max")
 LOWEST = 1e-4
 """With `n_features` a path that is not exact ends at this share of epsilon_max."""
 BEYOND = 10
@@ -51,11 +53,13 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
 
     Parameters
     ----------
-    epsilon : "auto", "aicc", float or str, default="auto"
-        Correlation threshold; the larger it is, the fewer features. A number is in the units of
-        columns of norm one. "0.5max" is half of the value from which on nothing is selected, and
-        so on. "auto" minimises a cross-validated squared error and "aicc" the corrected Akaike
-        criterion, as in `PSVC` and `PSVR`.
+    epsilon : "auto", "aicc" or float, default="auto"
+        Correlation threshold; the larger it is, the fewer features. "auto" minimises a
+        cross-validated squared error and "aicc" the corrected Akaike criterion, as in `PSVC` and
+        `PSVR`.
+    epsilon_unit : {"absolute", "max"}, default="absolute"
+        A number `epsilon` is in the units of columns of norm one ("absolute"), or a share of the
+        smallest value that selects nothing ("max").
     n_features : int, default=None
         Take the smallest epsilon with at most this many features, instead of `epsilon`. Since the
         number may fall again when epsilon is lowered, the path is followed until it has more
@@ -125,10 +129,11 @@ default="rbf"
     -----
     With more than two classes there is one target per class, that class against the rest, and
     with a y of several columns one per column. Each has a selection of its own; "auto", "aicc" and
-    "0.5max" are relative to each. A feature is selected if it is in any of these selections, its
-    importance and error bound are the largest ones, and its place in the order is the best one
-    that it has for any target. With `n_features` all targets have the same correlation threshold
-    ``epsilon / ||y||``, the smallest of 400 levels with at most so many features in total.
+    ``epsilon_unit="max"`` are relative to each. A feature is selected if it is in any of these
+    selections, its importance and error bound are the largest ones, and its place in the order is
+    the best one that it has for any target. With `n_features` all targets have the same correlation
+    threshold ``epsilon / ||y||``, the smallest of 400 levels with at most so many features in
+    total.
 
     Examples
     --------
@@ -160,6 +165,7 @@ default="rbf"
         self,
         epsilon="auto",
         *,
+        epsilon_unit="absolute",
         n_features=None,
         C=np.inf,
         task="auto",
@@ -176,6 +182,7 @@ default="rbf"
         tol=1e-4,
     ):
         self.epsilon = epsilon
+        self.epsilon_unit = epsilon_unit
         self.n_features = n_features
         self.C = C
         self.task = task
@@ -221,21 +228,24 @@ default="rbf"
         X, y = self._validate_both(X, y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
-        targets = Targets.create(y, self.task)
-        relations = self._relate(X, weights)
-        K = Standardized(relations.matrix(X) if relations else as_matrix(X), weights)
+        target = code_target(y, self.task)
+        rows, description = numeric_targets(target), self._describe(X, weights)
+        n_columns, related = description.matrix.shape[1], self.landmarks is not None
         if self.n_features is not None:
-            check_n_features(self.n_features, K.shape[1], "landmarks" if relations else "X")
-        problems = [Problem.create(K, target, self.C, 0.0) for target in targets.rows]
-        epsilons = self._choose_epsilons(X, targets.rows, problems, solver)
+            check_n_features(self.n_features, n_columns, "landmarks" if related else "X")
+        problems = [description.problem(y, self.C) for y in rows]
+        epsilons = self._choose_epsilons(description, rows, problems, solver)
         solutions, orders = [], []
-        for target, problem, epsilon in zip(targets.rows, problems, epsilons, strict=True):
-            solution, order = _select(target, problem, epsilon, solver)
+        for y, problem, epsilon in zip(rows, problems, epsilons, strict=True):
+            solution, order = _select(y, problem, epsilon, solver)
             solutions.append(solution)
             orders.append(order)
-        self._keep(targets, problems, solutions, orders, weights.sum())
-        self._relations = relations
-        self.landmarks_ = relations.objects if relations else None
+        self._keep(target, problems, solutions, orders, weights.sum())
+        self.landmarks_ = description.objects if related else None
+        self._relations = None
+        if related:
+            names = name_objects(self.landmarks, description.objects)
+            self._relations = Relations(description.kernel, description.objects, names)
         return self
 
     def _check_parameters(self):
@@ -246,71 +256,42 @@ default="rbf"
                 f"Give epsilon={shown(self.epsilon)} or n_features={shown(self.n_features)}, not "
                 "both: either of them decides how many features are selected."
             )
-        if not isinstance(self.epsilon, str):
-            check_number("epsilon", self.epsilon, above=0)
-        elif self.epsilon not in ("auto", "aicc"):
-            self._share()
+        check_choice("epsilon_unit", self.epsilon_unit, ("absolute", "max"))
+        if isinstance(self.epsilon, str):
+            check_choice("epsilon", self.epsilon, ("auto", "aicc"))
+        else:
+            most = 1 if self.epsilon_unit == "max" else None
+            check_number("epsilon", self.epsilon, above=0, most=most)
         self._check_kernel()
         check_seed("random_state", self.random_state)
         check_landmarks(self.landmarks, self.n_landmarks, self.kernel)
         return make_solver("auto", tol=self.tol)
-
-    def _share(self):
-        """The number in front of "max"."""
-        match = RELATIVE.fullmatch(self.epsilon)
-        if not match or not 0 < float(match[1]) <= 1:
-            raise ValueError(
-                "epsilon must be 'auto', 'aicc', a number > 0 or a share of the largest value such "
-                f"as '0.5max', got {self.epsilon!r}."
-            )
-        return float(match[1])
 
     def _validate_both(self, X, y):
         if self.landmarks is None:
             return validate(self, X, y, remedy=REMEDY, multi_output=True)
         return self._validate(X, y, multi_output=True, ensure_min_samples=2)
 
-    def _relate(self, X, weights):
-        """The descriptive objects and how X is related to them; None without `landmarks`."""
+    def _describe(self, X, weights):
+        """The columns of X, or its relations to the landmarks."""
+        digests = row_digests(X) if self.epsilon in ("auto", "aicc") else None
         if self.landmarks is None:
-            return None
-        kernel = self._make_kernel(X, weights)
-        objects = find_landmarks(
-            self.landmarks,
-            X,
-            weights,
-            count=self.n_landmarks,
-            kernel=kernel,
-            names=getattr(self, "feature_names_in_", None),
-            random_state=self.random_state,
-        )
-        return Relations(kernel, objects, name_objects(self.landmarks, objects))
+            return describe(X, weights, "dyadic", digests=digests)
+        kernel = choose_kernel(self, X, weights)
+        landmarks = landmarks_for(self, X, weights, kernel)
+        return describe(X, weights, kernel, landmarks=landmarks, digests=digests)
 
-    def _choose_epsilons(self, X, rows, problems, solver):
+    def _choose_epsilons(self, description, rows, problems, solver):
         """One epsilon per target."""
         if self.n_features is not None:
             return _limit_features(rows, problems, self.n_features)
-        if not isinstance(self.epsilon, str):
-            return [self.epsilon] * len(rows)
-        if self.epsilon not in ("auto", "aicc"):
-            return [self._share() * problem.epsilon_max for problem in problems]
-        digests, K = row_digests(X), problems[0].K
-        return [
-            choose_epsilon(
-                self.epsilon,
-                K.matrix,
-                target,
-                weights=K.weights,
-                usable=K.norms > 0,
-                digests=digests,
-                own_columns=False,
-                C=self.C,
-                solver=solver,
-            )
-            for target in rows
-        ]
+        if isinstance(self.epsilon, str):
+            return [choose_epsilon(self.epsilon, description, y, self.C, solver) for y in rows]
+        if self.epsilon_unit == "max":
+            return [self.epsilon * problem.epsilon_max for problem in problems]
+        return [self.epsilon] * len(rows)
 
-    def _keep(self, targets, problems, solutions, orders, total):
+    def _keep(self, target, problems, solutions, orders, total):
         """Set all fitted attributes at once."""
         alphas = np.array([solution.alpha for solution in solutions])
         bounds = [_error_bound(solution, total) for solution in solutions]
@@ -329,8 +310,8 @@ default="rbf"
         self.epsilon_ = solutions[0].epsilon if single else np.array([s.epsilon for s in solutions])
         self.epsilon_max_ = float(epsilon_max[0]) if single else epsilon_max
         self.solution_ = solutions[0] if single else solutions
-        if targets.classes is not None:
-            self.classes_ = targets.classes
+        if target.classifies and target.scheme != "multilabel":
+            self.classes_ = target.classes
 
     def _get_support_mask(self):
         check_is_fitted(self)

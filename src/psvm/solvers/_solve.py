@@ -1,8 +1,6 @@
 """The low-level function: a matrix, a target and two parameters in, a `Solution` out."""
 
-import time
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -121,20 +119,7 @@ def make_solver(solver, *, tol, max_iter=None, max_time=None):
     return solver.with_defaults(tol=tol, max_iter=max_iter, max_time=max_time)
 
 
-class Clock:
-    """What is left of a time limit, from now on."""
-
-    def __init__(self, max_time):
-        self.end = None if max_time is None else time.perf_counter() + max_time
-
-    def limit(self, solver):
-        """The solver with the time that is left."""
-        if self.end is None:
-            return solver
-        return replace(solver, max_time=max(self.end - time.perf_counter(), 1e-9))
-
-
-def warn_if_not_optimal(solution):
+def warn_if_not_optimal(solution, stacklevel=3):
     """Say how far an unfinished solution is from the optimum and what to change."""
     remedy = {
         Status.MAX_ITER: "Increase max_iter, or increase tol or epsilon.",
@@ -148,7 +133,7 @@ def warn_if_not_optimal(solution):
             f"{solution.epsilon:.3g} and a duality gap of {solution.gap:.3g} at an objective of "
             f"{solution.objective:.6g}. {remedy} The solution can be used as a warm start.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 

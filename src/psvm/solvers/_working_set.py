@@ -1,6 +1,5 @@
 """The fast solver: exact solutions of small problems over a growing working set."""
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from .._core._dense import diverse
 from .._validation import check_positive_integer
 from ..matrix import FEW
 from ..problem import kkt_violation
+from ._clock import Clock
 from ._solution import Solution, Status
 from ._solver import Solver
 
@@ -95,7 +95,7 @@ class WorkingSet(Solver):
             workspace = Workspace(problem.K)
         elif workspace.K is not problem.K:
             raise ValueError("The workspace belongs to another matrix; make one for this K.")
-        return _Run(self, problem, start, workspace).solve()
+        return _WorkingSetRun(self, problem, start, workspace).solve()
 
 
 class Workspace:
@@ -171,11 +171,11 @@ class Workspace:
         self.small.keep(kept)
 
 
-class _Run:
+class _WorkingSetRun:
     """One solve: the rounds around the small problems."""
 
     def __init__(self, options, problem, start, workspace):
-        self.began = time.perf_counter()
+        self.clock = Clock(options.max_time)
         self.options, self.problem, self.workspace = options, problem, workspace
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience, self.smallest, self.batch = 0, PATIENCE, np.inf, options.batch
@@ -321,7 +321,7 @@ class _Run:
 
     def limit(self, inside=False):
         options = self.options
-        if options.max_time is not None and time.perf_counter() - self.began >= options.max_time:
+        if self.clock.over:
             return Status.MAX_TIME
         if not inside and options.max_iter is not None and self.n_iter >= options.max_iter:
             return Status.MAX_ITER
@@ -366,5 +366,5 @@ class _Run:
             n_iter=self.n_iter,
             n_q_columns=self.workspace.n_added - self.added,
             n_blocks=self.workspace.small.n_steps - self.steps,
-            time=time.perf_counter() - self.began,
+            time=self.clock.passed,
         )

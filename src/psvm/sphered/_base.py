@@ -18,10 +18,10 @@ from .._validation import (
     class_factors,
     kernel_values,
 )
-from ..estimators import KernelMixin, OneVsOneMixin, fit_pairs
+from ..estimators import KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
 from ..matrix import BLOCK_BYTES, block_slices
-from ..solvers import Limits, Status, check_weights
-from ._training import Features, Gram, Options
+from ..solvers import Status, check_weights
+from ._training import SpheredOptions, TrainingFeatures, TrainingGram
 
 
 class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
@@ -79,8 +79,15 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
             check_positive_integer("max_iter", self.max_iter)
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
-        limits = Limits(self.tol, self.max_iter, self.max_time)
-        return Options(float(self.C), bool(self.center), self.solver, limits, self.cache_size)
+        return SpheredOptions(
+            C=float(self.C),
+            center=bool(self.center),
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            cache_size=self.cache_size,
+        )
 
     def _check_lam(self, name, lam):
         check_number(name, lam, least=0, most=1)
@@ -126,10 +133,10 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
                     f"A precomputed Gram matrix must be a square matrix, got {X.shape[0]} x "
                     f"{X.shape[1]}."
                 )
-            return Gram(X, None, weights, options)
+            return TrainingGram(X, None, weights, options)
         if name == "linear" and X.shape[1] < X.shape[0] and self.solver != "incremental":
-            return Features(X, weights, options)
-        return Gram(X, self._make_kernel(X, weights), weights, options)
+            return TrainingFeatures(X, weights, options)
+        return TrainingGram(X, choose_kernel(self, X, weights), weights, options)
 
     def _fit(self, classes, code, training, lam):
         """Fit all pairs of classes with one lam."""
@@ -185,23 +192,26 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
 
 def _row_maker(training, objects):
     """What turns new objects into the rows that a machine multiplies with its coefficients."""
-    if isinstance(training, Features):
-        return partial(_shift, origin=training.origin)
+    if isinstance(training, TrainingFeatures):
+        return partial(shift_rows, origin=training.origin)
     if training.kernel is None:
-        return partial(_take, objects=objects)
-    return partial(_evaluate, kernel=training.kernel, Z=training.X[objects])
+        return partial(take_columns, objects=objects)
+    return partial(kernel_rows, kernel=training.kernel, Z=training.X[objects])
 
 
-def _shift(X, origin):
+def shift_rows(X, origin):
+    """Vectors relative to an origin."""
     return (X.toarray() if hasattr(X, "toarray") else X) - origin
 
 
-def _take(X, objects):
+def take_columns(X, objects):
+    """Relations to some training objects."""
     rows = X[:, objects]
     return rows.toarray() if hasattr(rows, "toarray") else rows
 
 
-def _evaluate(X, kernel, Z):
+def kernel_rows(X, kernel, Z):
+    """Values of a kernel with prepared objects."""
     return kernel_values(kernel.evaluate, kernel.prepare(X), Z)
 
 

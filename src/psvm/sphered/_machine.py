@@ -8,7 +8,7 @@ from ..solvers import DualSolution
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class SpheredMachine:
     """A classifier of two classes: ``f(row) = row @ coef + intercept``.
 
     Attributes

@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import check_number, check_positive_integer, validate_data
 from ._checks import CheckedSelectorMixin
 
-__all__ = ["PresentCall", "QuantileNormalizer", "RangeClipper", "log_transformer"]
-
 
 def log_transformer(floor=1.0):
     """Transformer to the binary logarithm of values, those below `floor` raised to it first.
@@ -32,11 +30,12 @@ def log_transformer(floor=1.0):
     """
     check_number("floor", floor, above=0)
     return FunctionTransformer(
-        _floored_log2, kw_args={"floor": floor}, feature_names_out="one-to-one"
+        floored_log2, kw_args={"floor": floor}, feature_names_out="one-to-one"
     )
 
 
-def _floored_log2(X, floor):
+def floored_log2(X, floor):
+    """The binary logarithm of values that are at least `floor`."""
     return np.log2(np.maximum(X, floor))
 
 
