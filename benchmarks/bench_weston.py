@@ -112,7 +112,7 @@ def run():
     best = np.mean([f["the 20 relevant features"][0] for f in found])
     return (
         f"Test error in percent, mean and standard error of {REPETITIONS} repetitions, in brackets "
-        "the mean of 10 repetitions that Table 9 of Hochreiter & Obermayer 2004 gives. With exactly "
+        "the mean of 10 repetitions in Table 9 of Hochreiter & Obermayer 2004. With exactly "
         f"the 20 relevant features the error is {best:.1f} (report: 10).\n\n{table}"
     )
 

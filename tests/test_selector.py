@@ -25,7 +25,8 @@ from psvm.kernels import RBF, Sequence, Sine, Spectrum
 from psvm.selection import StandIns, stand_ins
 from reference import Case, random_problem, standardise
 
-# `002` Table 6.1: t = f1 + f2, f1 without correlation to t; and t = f2 + f3, f1 with the largest.
+# Hochreiter, lecture notes, Table 6.1: t = f1 + f2, f1 without correlation to t; and t = f2 + f3,
+# f1 with the largest.
 LEFT = np.array([[-2.0, 3], [2, -3], [-2, 1], [2, -1]])
 RIGHT = np.array([[0.0, -1, 0], [1, 1, 0], [-1, 0, -1], [1, 0, 1]])
 

@@ -16,7 +16,15 @@ from ._kernel import (
 )
 from ._landmarks import LANDMARKS, check_landmarks, landmarks_for
 from ._target import Labels, Numbers, OneVsOneMixin, Task, class_scores, fit_pairs, prepare
-from ._unwrap import described_matrix, numeric_target, solutions, support_names, unwrap, weights
+from ._unwrap import (
+    described_matrix,
+    numeric_target,
+    solutions,
+    support_names,
+    unwrap,
+    unwrap_psvm,
+    weights,
+)
 
 __all__ = ["PSVC", "PSVR"]
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._parameters import check_parameters
-from ...estimators import MEASURED, PER_COLUMN, Labels
+from ...estimators import PER_COLUMN, Labels, is_measured, kernel_name
 from ...estimators import check_psvm as check_psvm_parameters
 from ...evaluation import REJECT_RULES, RESPONSE_METHODS, check_columns
 from ...sphered import kernel_rows, shift_rows, take_columns
@@ -66,7 +66,7 @@ def _check_support_objects(state, s):
     model, objects = state.model, state.get("support_objects_")
     state.require(hasattr(objects, "shape"), "its support objects are no array")
     state.require(objects.shape[:1] == (s,), "the number of its support objects is wrong")
-    measured = isinstance(model.kernel, str) and model.kernel in MEASURED
+    measured = is_measured(model)
     state.require(measured != hasattr(model, "_kernel"), "its kernel is missing")
     if measured:
         state.require(state.count("_n_columns") == state.features(), "its columns are wrong")
@@ -104,7 +104,7 @@ def check_sphered(state):
     rows = state.get("_rows")
     function, given = rows.func, rows.keywords
     state.require(set(given) == SPHERED_ROWS[function], "its rows are wrong")
-    measured = model._kernel_name == "precomputed"
+    measured = kernel_name(model.kernel) == "precomputed"
     state.require((function is take_columns) == measured, "its rows differ")
     if function is shift_rows:
         p = state.features()
@@ -129,7 +129,7 @@ def check_comparator(state):
     m, s = coef.shape
     state.array("intercept_", (m,), kinds="f")
     state.require(state.count("n_support_") == s, "n_support_ is wrong")
-    kernel, measured = state.get("_kernel"), model._kernel_name == "precomputed"
+    kernel, measured = state.get("_kernel"), kernel_name(model.kernel) == "precomputed"
     state.require(measured == (kernel is None), "its kernel is missing")
     below = state.features() if measured else np.iinfo(np.int64).max
     state.places("support_", below, length=s)
