@@ -55,13 +55,9 @@ def found(rule, X, weights=None, count=10, kernel=None):
 def test_the_model_is_that_of_its_descriptive_vectors(rule):
     """K is L x P: the solution is that of the dyadic matrix of the same vectors."""
     X, y = moons()
-    model = PSVC(
-        landmarks=rule, n_landmarks=20, gamma=1.0, epsilon=0.3, random_state=3, **TIGHT
-    )
+    model = PSVC(landmarks=rule, n_landmarks=20, gamma=1.0, epsilon=0.3, random_state=3, **TIGHT)
     model.fit(X, y)
-    Z = find_landmarks(
-        rule, X, np.ones(len(y)), count=20, kernel=RBF(), names=None, random_state=3
-    )
+    Z = find_landmarks(rule, X, np.ones(len(y)), count=20, kernel=RBF(), names=None, random_state=3)
     dyadic = PSVC(kernel="dyadic", epsilon=0.3, **TIGHT).fit(rbf_kernel(X, Z, gamma=1.0), y)
     assert model.alpha_.shape == (20,) and 0 < model.n_support_ < 20
     # both solve to a violation of 1e-9 epsilon

@@ -335,9 +335,9 @@ def test_rules_of_landmarks(rule, count):
 def test_principal_directions_as_landmarks():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    selector = PSVMSelector(
-        epsilon="0.2max", landmarks="pca", n_landmarks=6, kernel="linear"
-    ).fit(X, y)
+    selector = PSVMSelector(epsilon="0.2max", landmarks="pca", n_landmarks=6, kernel="linear").fit(
+        X, y
+    )
     assert selector.get_support()[0] and selector.landmarks_.shape == (6, 30)
     chosen = selector.landmarks_[selector.get_support()]
     assert_allclose(selector.transform(X), linear_kernel(X, chosen), atol=1e-9)

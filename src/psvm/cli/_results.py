@@ -31,7 +31,7 @@ def save_model(run, model, table, task, path):
     """Write a model with what prediction from files needs to know."""
     from .. import save
 
-    sequences = not hasattr(table.X, "tocsr") and table.X.ndim == 1
+    sequences = table.X.ndim == 1
     extra = {
         "feature_names": table.feature_names,
         "n_columns": None if sequences else int(table.X.shape[1]),

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._folds import row_digests
 from .._threads import map_blocks, threads
 from .._validation import (
     check_choice,
@@ -19,7 +18,15 @@ from .._validation import (
     kernel_values,
 )
 from ..kernels import Kernel
-from ..matrix import BLOCK_BYTES, DataMatrix, KernelMatrix, as_matrix, block_slices, times
+from ..matrix import (
+    BLOCK_BYTES,
+    DataMatrix,
+    KernelMatrix,
+    as_matrix,
+    block_slices,
+    row_digests,
+    times,
+)
 from ..problem import Problem
 from ..solvers import Clock, Status, make_solver, warn_if_not_optimal
 from ._description import Machine, Training

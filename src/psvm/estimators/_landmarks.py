@@ -11,9 +11,9 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from .._folds import row_digests
 from .._validation import check_choice, check_positive_integer, shown
 from ..kernels import Kernel, Linear
+from ..matrix import row_digests
 
 RULES = ("kmeans", "random", "pca")
 FITTED = ("cluster_centers_", "means_", "components_")

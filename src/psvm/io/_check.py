@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._validation import check_path
+from ..matrix import column_ranges, storage_of
 from ._csv import Reading, TextColumn
 from ._errors import DataError, Finding, Severity
 from ._read import check_options, format_of, read_with
@@ -142,7 +142,7 @@ def _some(found):
 
 
 def _look_at_columns(table):
-    places, low, high = _ranges(table.X)
+    places, low, high = column_ranges(table.X)
     found = _some(
         Finding(
             Severity.WARNING,
@@ -172,25 +172,9 @@ def _look_at_columns(table):
                 advice="Standardise the features, unless X is a matrix of relations.",
             )
         )
-    if not sp.issparse(table.X):
+    if storage_of(table.X) == "dense":
         found += _some(_equal_columns(table))
     return found
-
-
-def _ranges(X):
-    """Places, least and greatest values of columns; of a sparse matrix only those with entries.
-
-    A sparse matrix may have billions of columns, so nothing here is as long.
-    """
-    if not sp.issparse(X):
-        return range(X.shape[1]), X.min(axis=0), X.max(axis=0)
-    places, column = np.unique(X.indices, return_inverse=True)
-    low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
-    np.fmin.at(low, column, X.data)
-    np.fmax.at(high, column, X.data)
-    gaps = np.bincount(column, minlength=len(places)) < X.shape[0]
-    low[gaps], high[gaps] = np.minimum(low[gaps], 0), np.maximum(high[gaps], 0)
-    return places, low, high
 
 
 def _equal_columns(table):
@@ -208,7 +192,7 @@ def _equal_columns(table):
 
 
 def _look_at_rows(table):
-    if sp.issparse(table.X):
+    if storage_of(table.X) == "sparse":
         return []
     n = len(table.X)
     different = len({table.X[i].tobytes() for i in range(n)})

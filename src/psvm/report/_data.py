@@ -1,10 +1,8 @@
 """What stands out in the data before any model is fitted."""
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._folds import row_digests
-from ..matrix import Standardized, as_matrix
+from ..matrix import Standardized, as_matrix, fill_missing, row_digests, storage_of, stored_values
 
 FEW_ROWS, FEW_MEMBERS = 30, 5
 LEAK = 0.999
@@ -14,7 +12,7 @@ SCALES = 1e3
 
 def is_numeric(X):
     """Whether X is a matrix of numbers, not a list of sequences."""
-    return sp.issparse(X) or np.ndim(X) == 2
+    return np.ndim(X) == 2
 
 
 def column_names(X, names=None):
@@ -26,31 +24,19 @@ def column_names(X, names=None):
     return [str(name) for name in names]
 
 
-def as_numbers(X):
-    """X as an array or sparse array of numbers; means of the columns for what is missing."""
-    if sp.issparse(X):
-        return X
-    X = np.asarray(X, dtype=np.float64)
-    missing = np.isnan(X)
-    if not missing.any():
-        return X
-    known = np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, np.where(missing, 0.0, X).sum(axis=0) / known, X)
-
-
 def describe(X, y, classifier):
     """Pairs of what and how much."""
     facts = [("rows", len(y))]
     if is_numeric(X):
         facts.append(("columns", X.shape[1]))
-        facts.append(("storage", "sparse" if sp.issparse(X) else "dense"))
-        numbers = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        facts.append(("storage", storage_of(X)))
+        numbers = np.asarray(stored_values(X), dtype=np.float64)
         missing = int(np.isnan(numbers).sum())
         facts += [("missing values", missing)] * (missing > 0)
         if numbers.size > missing:
             facts.append(("smallest value", float(np.nanmin(numbers))))
             facts.append(("largest value", float(np.nanmax(numbers))))
-        if sp.issparse(X):
+        if storage_of(X) == "sparse":
             facts.append(("entries that are not zero", X.nnz))
     else:
         lengths = [len(s) for s in X]
@@ -102,7 +88,7 @@ def _class_warnings(y):
 
 
 def _column_warnings(X, y, names, scaled):
-    numbers = as_numbers(X)
+    numbers = fill_missing(X)
     K = Standardized(as_matrix(numbers))
     found = []
     constant = np.flatnonzero(K.norms == 0)

@@ -7,10 +7,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._folds import row_digests
 from .._validation import check_number, check_seed, shown
 from ..estimators import KernelMixin, check_landmarks, choose_epsilon, find_landmarks
-from ..matrix import Standardized, as_matrix
+from ..matrix import Standardized, as_matrix, row_digests
 from ..problem import Problem
 from ..solvers import (
     LARGEST_HOMOTOPY,

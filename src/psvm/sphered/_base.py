@@ -19,7 +19,7 @@ from .._validation import (
     kernel_values,
 )
 from ..estimators import KernelMixin, OneVsOneMixin, fit_pairs
-from ..matrix import BLOCK_BYTES, block_slices
+from ..matrix import BLOCK_BYTES, as_dense, block_slices
 from ..solvers import Limits, Status, check_weights
 from ._training import Features, Gram, Options
 
@@ -193,12 +193,11 @@ def _row_maker(training, objects):
 
 
 def _shift(X, origin):
-    return (X.toarray() if hasattr(X, "toarray") else X) - origin
+    return as_dense(X) - origin
 
 
 def _take(X, objects):
-    rows = X[:, objects]
-    return rows.toarray() if hasattr(rows, "toarray") else rows
+    return as_dense(X[:, objects])
 
 
 def _evaluate(X, kernel, Z):
