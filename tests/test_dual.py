@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from psvm import SpheredSVC, Status
 from psvm.comparators import LeastSquaresSVC
-from psvm.solvers import _dual
 from psvm.solvers._dual import DenseMatrix, FactorMatrix, Limits, Target, minimise
 
 EPS = np.finfo(np.float64).eps
@@ -247,11 +246,10 @@ class Recorder(DenseMatrix):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("small", [400, 30], ids=["whole", "working set"])
-def test_every_turn_is_feasible_and_descends(seed, small, monkeypatch):
-    monkeypatch.setattr(_dual, "SMALL", small)
+def test_every_turn_is_feasible_and_descends(seed, small):
     X, y = noisy(np.random.default_rng(seed), 100, 3)
     R = Recorder(X @ X.T)
-    solution = minimise(R, Target(y, np.ones(100), 1e4), Limits(1e-6))
+    solution = minimise(R, Target(y, np.ones(100), 1e4), Limits(1e-6), small=small)
     assert solution.status is Status.OPTIMAL
     assert len(R.seen) > 2
     objectives = [dual_objective(R.R, y, v) for v in R.seen]

@@ -8,7 +8,7 @@ from ._factory import as_matrix, check_matrix
 from ._kernel import KernelMatrix
 from ._sparse import SparseMatrix
 from ._spectrum import MatrixSpectrum, matrix_spectrum
-from ._standardized import Standardized, joint_rmatvec
+from ._standardized import Standardized
 from ._storage import (
     as_dense,
     by_columns,
