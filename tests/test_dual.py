@@ -4,6 +4,7 @@ Certificates are recomputed in extended precision, objectives are compared with 
 """
 
 from math import fsum
+from time import perf_counter
 
 import cvxpy as cp
 import numpy as np
@@ -219,6 +220,30 @@ def test_points_that_all_coincide():
     # one class is at its bound, and so is the sum of the other
     solution = minimise(DenseMatrix(np.zeros((8, 8))), Target(y, np.ones(8), 2.0), Limits())
     assert solution.objective == pytest.approx(12.0)
+
+
+@pytest.mark.parametrize("kind", [DenseMatrix, FactorMatrix])
+def test_limits_of_steps_and_of_time_are_named(kind):
+    X, y = noisy(np.random.default_rng(0), 80, 3)
+    R, target, tol = (
+        kind(X if kind is FactorMatrix else X @ X.T),
+        Target(y, np.ones(80), 10.0),
+        1e-6,
+    )
+    solution = minimise(R, target, Limits(tol))
+    assert solution.status is Status.OPTIMAL and solution.n_iter > 5
+    optimum, past = solution.objective, perf_counter() - 2.0
+    limits = {
+        Status.MAX_ITER: Limits(tol, max_iter=5),
+        Status.MAX_TIME: Limits(tol, max_time=1.0, began=past),
+    }
+    for status, limit in limits.items():
+        solution = minimise(R, target, limit)
+        assert solution.status is status and solution.n_iter <= 5
+        violation, rounding = recomputed(X @ X.T, y, 10.0, solution.v)
+        assert abs(violation - solution.kkt_violation) <= rounding
+        assert violation > tol  # the premise: there was work left
+        assert solution.objective <= optimum <= solution.objective + solution.gap
 
 
 @pytest.mark.parametrize("seed", range(5))
