@@ -1,10 +1,10 @@
 """Abstention on web pages: who is a student, judged by the pages that link to somebody's page.
 
-`000` Table 8: P-SVM on the matrix of ingoing links, students against the rest, ten-fold
-cross-validation. A page without a link from any support page is not classified. As in the paper
-only pages of the first six classes with more than one link are objects; the crawl that is public
-has fewer of them (for Cornell 222 instead of 350). They are described by links from the same pages,
-or from all pages of the university. C is infinite.
+Hochreiter & Obermayer 2004, Table 8: P-SVM on the matrix of ingoing links, students against the
+rest, ten-fold cross-validation. A page without a link from any support page is not classified. As
+in the paper only pages of the first six classes with more than one link are objects; the crawl that
+is public has fewer of them (for Cornell 222 instead of 350). They are described by links from the
+same pages, or from all pages of the university. C is infinite.
 """
 
 import numpy as np

@@ -34,14 +34,14 @@ WIDTHS = 3.0 ** np.arange(-3, 2)
 """gamma in units of "scale", for all methods; the default of PSVCCV."""
 SEEN = 24
 """Splits on which the defaults of PSVCCV were chosen."""
-PAPER_1 = {  # `000` Table 1, RBF kernel: C-SVM, nu-SVM, P-SVM
+PAPER_1 = {  # Hochreiter & Obermayer 2004, Table 1, RBF kernel: C-SVM, nu-SVM, P-SVM
     "banana": ("11.88 (1.11)", "11.67 (0.90)", "11.59 (0.96)"),
     "thyroid": ("5.11 (2.34)", "5.15 (2.23)", "4.71 (2.06)"),
     "heart": ("16.67 (3.51)", "16.87 (3.87)", "16.18 (3.66)"),
     "breast_cancer": ("26.94 (5.18)", "27.69 (5.62)", "26.78 (4.58)"),
     "german": ("26.51 (2.60)", "27.14 (2.84)", "26.45 (3.20)"),
 }
-PAPER_6 = {  # `000` Table 6: SVR, P-SVM
+PAPER_6 = {  # Hochreiter & Obermayer 2004, Table 6: SVR, P-SVM
     "robot_arm_mackay": ("5.84", "5.88"),
     "boston_housing": ("10.27 (7.21)", "9.42 (4.96)"),
     "cpu_act": ("13.80 (0.93)", "10.28 (0.47)"),

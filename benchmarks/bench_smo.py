@@ -1,4 +1,6 @@
-"""`001` Table 2: time, steps and evaluated columns of Q of the eight SMO variants at tol = 0.05.
+"""Time, steps and evaluated columns of Q of the eight SMO variants at tol = 0.05.
+
+This is Table 2 of Knebel et al. 2008.
 
 Also the support counts of Table 1, from the exact default solver and from SMO(tol=0.05).
 """
@@ -13,7 +15,7 @@ from psvm.problem import Problem
 from report import environment, markdown_table, write_section
 
 MAX_TIME = 120.0
-PAPER = {  # rows of Q in `001` Table 2, by (pair, block, anneal)
+PAPER = {  # rows of Q in Table 2, by (pair, block, anneal)
     "abalone": (255, 1147, 260, 982, 201, 329, 156, 182),
     "space_ga": (427, 1351, 373, 1282, 343, 580, 240, 300),
     "arcene200": (194, 195, 192, 194, 188, 191, 188, 187),

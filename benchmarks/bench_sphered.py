@@ -1,9 +1,9 @@
-"""The Sphered SVM: Table 1 of `004`, and where the incremental solver overtakes the direct one.
+"""The Sphered SVM: its published errors, and where the incremental solver overtakes the direct one.
 
-Table 1: the first 100 (heart: 50) training points of each original split. As in the paper, lambda
-or nu from 0.05, 0.1, ..., 0.95 and one of five kernel widths are chosen by five-fold
-cross-validation on these points, with the paper's ranges of sigma, the kernel
-exp(-d^2 / (2 sigma^2)), no centring and C = 100.
+Table 1 of Hochreiter, Mohr & Obermayer 2004: the first 100 (heart: 50) training points of each
+original split. As in the paper, lambda or nu from 0.05, 0.1, ..., 0.95 and one of five kernel
+widths are chosen by five-fold cross-validation on these points, with the paper's ranges of sigma,
+the kernel exp(-d^2 / (2 sigma^2)), no centring and C = 100.
 """
 
 import argparse

@@ -1,4 +1,6 @@
-"""The toy data of `000` section 3.3.2: which features a linear SVM is given, and how it errs.
+"""Toy data with few relevant features: which ones a linear SVM is given, and how it errs.
+
+The data are those of Hochreiter & Obermayer 2004, section 3.3.2.
 
 100 training and 500 test samples, 2000 features of which 20 say something about the class, four at
 a time: one of five modes is drawn for every sample. A method ranks the features of the training
@@ -31,7 +33,7 @@ PAPER = {
     "RFE": (33, 32, 32, 31, 32),
     "R2W2": (29, 28, 28, 27, 27),
 }
-SMALL = "0.1max"
+SMALL = {"epsilon": 0.1, "epsilon_unit": "max"}
 """The epsilon at which features are ranked by alpha."""
 
 
@@ -52,7 +54,7 @@ def by_score(score):
 
 
 def by_alpha(X, y):
-    return np.argsort(-PSVMSelector(SMALL).fit(X, y).importance_, kind="stable")
+    return np.argsort(-PSVMSelector(**SMALL).fit(X, y).importance_, kind="stable")
 
 
 METHODS = {
@@ -110,7 +112,7 @@ def run():
     best = np.mean([f["the 20 relevant features"][0] for f in found])
     return (
         f"Test error in percent, mean and standard error of {REPETITIONS} repetitions, in brackets "
-        "the mean of 10 repetitions that Table 9 of the technical report gives. With exactly "
+        "the mean of 10 repetitions in Table 9 of Hochreiter & Obermayer 2004. With exactly "
         f"the 20 relevant features the error is {best:.1f} (report: 10).\n\n{table}"
     )
 

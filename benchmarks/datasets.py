@@ -41,7 +41,7 @@ def regression(name):
 
 
 def paper_settings(name):
-    """What `001` Table 1 solves: X, y, estimator parameters (SPEC section 9)."""
+    """What Knebel et al. 2008 solve in Table 1: X, y and the estimator's parameters."""
     if name == "abalone":
         X, y = regression("abalone")
         return X, y, {"kernel": "rbf", "gamma": 1.0, "C": 5000.0, "epsilon": 0.003}

@@ -11,8 +11,8 @@ from itertools import product
 
 import numpy as np
 
-CONSTANT = 1e-12  # SPEC 2: a column with less variance than this share of its norm is constant
-PRECISION = 1e-12  # SPEC 3: share of ||K̃'y||_inf that double precision can certify
+CONSTANT = 1e-12  # a column whose centred norm is at most this share of its norm is constant
+PRECISION = 1e-12  # share of ||K̃'y||_inf that double precision can certify
 AGAIN = {"rtol": 1e-10, "atol": 1e-12}
 """The same sums once more: where its arrays lie elsewhere, BLAS may take them in another order."""
 
@@ -109,7 +109,7 @@ def objective(K_s, y_c, alpha, epsilon):
 
 
 def violation(alpha, F, C, epsilon):
-    """Eq. 25 of the paper, case by case."""
+    """Knebel et al. 2008, eq. 25, case by case."""
     d = np.empty(len(alpha))
     for j, (a, f) in enumerate(zip(alpha, F, strict=True)):
         if a == 0:
@@ -126,7 +126,7 @@ def violation(alpha, F, C, epsilon):
 
 
 def primal(K_s, y_c, u, C, epsilon):
-    """Primal of SPEC 3 in the values u on the training rows, for finite C."""
+    """The primal in the values u on the training rows, for finite C."""
     slack = np.maximum(0.0, np.abs(K_s.T @ (u - y_c)) - epsilon)
     return 0.5 * u @ u + C * slack.sum()
 
@@ -154,7 +154,7 @@ def duality_gap(K_s, y_c, alpha, C, epsilon):
 
 
 def threshold(tol, epsilon, epsilon_max):
-    """The violation that `tol` allows (SPEC 3)."""
+    """The violation that `tol` allows (docs/problem.md)."""
     return max(tol * (epsilon if epsilon > 0 else epsilon_max), PRECISION * epsilon_max)
 
 

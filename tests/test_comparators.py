@@ -46,7 +46,7 @@ def signs(y):
 
 @pytest.mark.parametrize("reg", [0.01, 1.0])
 def test_fisher_is_the_quadratic_program(moons, reg):
-    """`002` eq. 4.31: ||xi||^2 + reg alpha'K alpha with errors of mean zero in each class."""
+    """||xi||^2 + reg alpha'K alpha, errors of mean zero in each class (lecture notes, eq. 4.31)."""
     X, y = moons
     K, t = rbf_kernel(X, gamma=0.8), signs(y)
     alpha, b, xi = cp.Variable(60), cp.Variable(), cp.Variable(60)

@@ -4,7 +4,6 @@ Certificates are recomputed in extended precision, objectives are compared with 
 """
 
 from math import fsum
-from time import perf_counter
 
 import cvxpy as cp
 import numpy as np
@@ -14,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from psvm import SpheredSVC, Status
 from psvm.comparators import LeastSquaresSVC
-from psvm.solvers._dual import DenseMatrix, FactorMatrix, Limits, Target, minimise
+from psvm.solvers import Clock
+from psvm.solvers._dual import BinaryTarget, DenseGram, FactorGram, Limits, minimise
 
 EPS = np.finfo(np.float64).eps
 
@@ -132,7 +132,7 @@ def check_family(family, seeds, tols):
         other = clarabel(Z, y, C)
         compared += other is not None
         for tol in tols:
-            solution = minimise(DenseMatrix(R), Target(y, np.ones(len(y)), C), Limits(tol))
+            solution = minimise(DenseGram(R), BinaryTarget(y, np.ones(len(y)), C), Limits(tol))
             violation, rounding = check(solution, R, y, C, tol)
             if other is not None:
                 ours, theirs = (dual_objective(R, y, v) for v in (solution.v, other))
@@ -162,9 +162,9 @@ def test_conditionally_definite_matrices_need_no_centring(seed):
     X, y = noisy(np.random.default_rng(seed), 60, 2)
     R = -squares(X)
     assert np.linalg.eigvalsh(R)[0] < -1
-    target = Target(y, np.ones(60), 100.0)
-    solution = minimise(DenseMatrix(R), target, Limits(1e-7))
-    centred = minimise(DenseMatrix(2 * X @ X.T), target, Limits(1e-7))
+    target = BinaryTarget(y, np.ones(60), 100.0)
+    solution = minimise(DenseGram(R), target, Limits(1e-7))
+    centred = minimise(DenseGram(2 * X @ X.T), target, Limits(1e-7))
     assert solution.status is centred.status is Status.OPTIMAL
     check(solution, R, y, 100.0, 1e-7)
     assert solution.objective == pytest.approx(centred.objective, rel=1e-6)
@@ -179,8 +179,8 @@ def test_hard_margins_of_separable_points(seed):
     margin = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w)), [cp.multiply(y, X @ w + b) >= 1])
     margin.solve(solver=cp.CLARABEL, tol_gap_rel=1e-10, tol_feas=1e-10)
     for tol in (1e-3, 1e-6, 1e-8):
-        for R in (DenseMatrix(X @ X.T), FactorMatrix(X)):
-            solution = minimise(R, Target(y, np.ones(80), np.inf), Limits(tol))
+        for R in (DenseGram(X @ X.T), FactorGram(X)):
+            solution = minimise(R, BinaryTarget(y, np.ones(80), np.inf), Limits(tol))
             assert solution.status is Status.OPTIMAL
             check(solution, X @ X.T, y, np.inf, tol)
             # Margins of 1 - tol instead of 1 let ||w||^2 shrink by 2 tol.
@@ -196,7 +196,9 @@ def test_hard_margins_of_inseparable_points_end_soon(seed, scale):
     y = np.append(y, -y[0])
     constraint = np.column_stack([y[:, None] * X, y])
     assert linprog(np.zeros(4), -constraint, -np.ones(81), bounds=(None, None)).status == 2
-    solution = minimise(DenseMatrix(scale * X @ X.T), Target(y, np.ones(81), np.inf), Limits(1e-4))
+    solution = minimise(
+        DenseGram(scale * X @ X.T), BinaryTarget(y, np.ones(81), np.inf), Limits(1e-4)
+    )
     assert solution.status is Status.STALLED
     assert solution.gap == np.inf
     assert abs(fsum(solution.v)) <= 4 * EPS * np.abs(solution.v).sum()
@@ -215,27 +217,28 @@ def test_inseparable_points_are_named_as_the_reason(lam, kernel, solver):
 def test_points_that_all_coincide():
     y = np.repeat([-1.0, 1.0], [3, 5])
     for C, status in ((2.0, Status.OPTIMAL), (np.inf, Status.STALLED)):
-        solution = minimise(DenseMatrix(np.zeros((8, 8))), Target(y, np.ones(8), C), Limits())
+        solution = minimise(DenseGram(np.zeros((8, 8))), BinaryTarget(y, np.ones(8), C), Limits())
         assert solution.status is status
     # one class is at its bound, and so is the sum of the other
-    solution = minimise(DenseMatrix(np.zeros((8, 8))), Target(y, np.ones(8), 2.0), Limits())
+    solution = minimise(DenseGram(np.zeros((8, 8))), BinaryTarget(y, np.ones(8), 2.0), Limits())
     assert solution.objective == pytest.approx(12.0)
 
 
-@pytest.mark.parametrize("kind", [DenseMatrix, FactorMatrix])
+@pytest.mark.parametrize("kind", [DenseGram, FactorGram])
 def test_limits_of_steps_and_of_time_are_named(kind):
     X, y = noisy(np.random.default_rng(0), 80, 3)
     R, target, tol = (
-        kind(X if kind is FactorMatrix else X @ X.T),
-        Target(y, np.ones(80), 10.0),
+        kind(X if kind is FactorGram else X @ X.T),
+        BinaryTarget(y, np.ones(80), 10.0),
         1e-6,
     )
     solution = minimise(R, target, Limits(tol))
     assert solution.status is Status.OPTIMAL and solution.n_iter > 5
-    optimum, past = solution.objective, perf_counter() - 2.0
+    optimum, clock = solution.objective, Clock(1.0)
+    clock.began -= 2.0
     limits = {
         Status.MAX_ITER: Limits(tol, max_iter=5),
-        Status.MAX_TIME: Limits(tol, max_time=1.0, began=past),
+        Status.MAX_TIME: Limits(tol, clock=clock),
     }
     for status, limit in limits.items():
         solution = minimise(R, target, limit)
@@ -252,12 +255,12 @@ def test_it_ends_also_where_the_matrix_is_indefinite(seed):
     rng = np.random.default_rng(seed)
     R = rng.normal(size=(60, 60))
     solution = minimise(
-        DenseMatrix(R + R.T), Target(noisy(rng, 60, 2)[1], np.ones(60), 10.0), Limits(1e-6)
+        DenseGram(R + R.T), BinaryTarget(noisy(rng, 60, 2)[1], np.ones(60), 10.0), Limits(1e-6)
     )
     assert solution.status in (Status.OPTIMAL, Status.STALLED)
 
 
-class Recorder(DenseMatrix):
+class Recorder(DenseGram):
     """Keeps all v whose gradient was computed."""
 
     def __init__(self, R):
@@ -274,7 +277,7 @@ class Recorder(DenseMatrix):
 def test_every_turn_is_feasible_and_descends(seed, small):
     X, y = noisy(np.random.default_rng(seed), 100, 3)
     R = Recorder(X @ X.T)
-    solution = minimise(R, Target(y, np.ones(100), 1e4), Limits(1e-6), small=small)
+    solution = minimise(R, BinaryTarget(y, np.ones(100), 1e4), Limits(1e-6), small=small)
     assert solution.status is Status.OPTIMAL
     assert len(R.seen) > 2
     objectives = [dual_objective(R.R, y, v) for v in R.seen]

@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 import psvm
 from psvm import PSVC, PSVR
 from psvm._folds import N_FOLDS, assign_folds
-from psvm.estimators._epsilon import choose_epsilon
+from psvm.estimators import choose_epsilon, describe
 from psvm.matrix import BLOCK_BYTES, as_matrix, row_digests
 
 
@@ -155,17 +155,8 @@ def test_the_search_takes_little_memory_beside_tall_data(rng):
     digests = row_digests(K)
 
     def search():
-        return choose_epsilon(
-            "auto",
-            as_matrix(K),
-            y,
-            weights=np.ones(L),
-            usable=np.ones(P, dtype=bool),
-            digests=digests,
-            own_columns=False,
-            C=np.inf,
-            solver=psvm.WorkingSet(tol=1e-4),
-        )
+        description = describe(K, np.ones(L), "dyadic", digests=digests)
+        return choose_epsilon("auto", description, y, np.inf, psvm.WorkingSet(tol=1e-4))
 
     epsilon, peak = peak_memory(search)
     assert epsilon > 0

@@ -18,8 +18,8 @@ def run(name, picture):
     return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
 
 
-def test_complex_features(tmp_path):
-    printed = run("plot_sine_complex_features.py", tmp_path / "a.png")
+def test_landmarks(tmp_path):
+    printed = run("plot_sine_landmarks.py", tmp_path / "a.png")
     counts = [int(n) for n in re.findall(r"(\d+) of 50, accuracy 1.00", printed)]
     assert len(counts) == 3 and all(0 < n < 34 for n in counts)
     assert (tmp_path / "a.png").stat().st_size > 5000

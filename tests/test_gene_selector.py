@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import GeneSelector
 from psvm.selection import PresentCall, QuantileNormalizer, log_transformer
-from psvm.selection._protocol import InnerLoop, Search, combine, epsilon_list
+from psvm.selection._protocol import InnerLoop, SizeSearch, combine, epsilon_list
 from reference import lasso_solve, standardise
 
 QUICK = {"cv": 3, "n_epsilons": 5, "n_features": [2, 4], "smoothing": 0}
@@ -139,8 +139,8 @@ def test_ranking_by_frequency_then_mean_rank():
 def test_smoothing_prefers_a_valley_to_a_hole():
     sizes = np.array([5, 10, 15, 20, 25, 30])
     errors = np.array([[0.5], [0.1], [0.5], [0.2], [0.2], [0.2]])
-    assert Search(sizes, sizes[1:5], [{}], errors, 5).best()[0] == 25
-    assert Search(sizes, sizes[1:5], [{}], errors, 0).best()[0] == 10
+    assert SizeSearch(sizes, sizes[1:5], [{}], errors, 5).best()[0] == 25
+    assert SizeSearch(sizes, sizes[1:5], [{}], errors, 0).best()[0] == 10
 
 
 def test_leave_one_out_is_the_default(data):

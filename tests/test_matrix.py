@@ -413,7 +413,7 @@ def test_standardized_columns(case, weights):
         columns, error = K.columns(index), expected.error[index]
         assert columns.shape == expected.K[:, index].shape
         assert (norm(columns - expected.K[:, index], axis=0) <= error).all()
-        # What SPEC section 2 asks for: unit norm, and orthogonal to the constant vector.
+        # What standardised means: unit norm, and orthogonal to the constant vector.
         assert (np.abs(norm(columns, axis=0) - (expected.norms[index] > 0)) <= error).all()
         assert (np.abs(np.sqrt(weights) @ columns) <= np.sqrt(weights.sum()) * error).all()
 

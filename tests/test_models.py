@@ -23,7 +23,7 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -221,7 +221,7 @@ def test_selectors(tmp_path):
     loaded = check(PSVMSelector(n_features=4).fit(GENES, STATE), GENES, tmp_path)
     assert loaded.get_support().sum() == 4
     three = np.digitize(GENES[:, 0], [-0.5, 0.5])
-    check(PSVMSelector(epsilon="0.5max").fit(sp.csr_array(GENES), three), GENES, tmp_path)
+    check(PSVMSelector(0.5, epsilon_unit="max").fit(sp.csr_array(GENES), three), GENES, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -262,10 +262,11 @@ def test_every_estimator_is_known():
     """Whoever adds an estimator to psvm adds it here."""
     from sklearn.base import BaseEstimator
 
-    known = psvm.persistence._registry.registry()._by_class
-    estimators = [getattr(psvm, name) for name in psvm.__all__]
+    known = psvm.persistence._known.registry()._by_class
+    modules = (psvm, psvm.comparators, psvm.evaluation, psvm.model_selection, psvm.selection)
+    estimators = [getattr(module, name) for module in modules for name in module.__all__]
     estimators = [c for c in estimators if isinstance(c, type) and issubclass(c, BaseEstimator)]
-    assert len(estimators) >= 6
+    assert len(estimators) >= 12
     assert [c.__name__ for c in estimators if c not in known] == []
 
 
@@ -337,9 +338,9 @@ class Overlap(Kernel):
 
 def test_kernels_of_ones_own(tmp_path, monkeypatch):
     model = PSVC(kernel=Overlap(), epsilon=0.5).fit(np.abs(X), Y)
-    with pytest.raises(TypeError, match=r"psvm\.io\.register"):
+    with pytest.raises(TypeError, match=r"psvm\.persistence\.register"):
         psvm.save(model, tmp_path / "m.psvm")
-    known = psvm.persistence._registry.registry()
+    known = psvm.persistence._known.registry()
     monkeypatch.setattr(known, "_by_name", dict(known._by_name))
     monkeypatch.setattr(known, "_by_class", dict(known._by_class))
     register(Overlap)
@@ -657,7 +658,7 @@ def fitted():
 
 def test_every_class_is_checked():
     """Whoever allows a class in model files says what must hold of it."""
-    entries = psvm.persistence._registry.registry()._by_name.values()
+    entries = psvm.persistence._known.registry()._by_name.values()
     assert [e.name for e in entries if e.check is None] == ["psvm.SMO", "psvm.WorkingSet"]
 
 
@@ -667,7 +668,7 @@ WITHIN = """
 import json, resource, sys
 import psvm, psvm.io
 psvm.PSVC(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0, 1]).predict([[1.0]])
-psvm.persistence._registry.registry()
+psvm.persistence._known.registry()
 for path, size, n_features in json.loads(sys.argv[1]):
     with open("/proc/self/statm") as statm:
         size += int(statm.read().split()[0]) * resource.getpagesize()
@@ -1069,6 +1070,14 @@ def test_numpy_code_of_sparse_and_empty_models():
     np.testing.assert_array_equal(in_scope(export_numpy(model), NEW)[0], model.predict(NEW))
     with pytest.raises(ValueError, match="X must have 2 columns"):
         in_scope(export_numpy(model), GENES)
+
+
+def test_numpy_code_of_a_search_is_that_of_the_chosen_model():
+    search = GridSearchCV(PSVC(), {"epsilon": [0.5, 1.0]}, cv=3)
+    model = make_pipeline(StandardScaler(), make_pipeline(MinMaxScaler(), search)).fit(X, Y)
+    values, predicted = in_scope(export_numpy(model), NEW)
+    np.testing.assert_allclose(values, model.decision_function(NEW), rtol=0, atol=1e-11)
+    assert predicted.tolist() == model.predict(NEW).tolist()
 
 
 @pytest.mark.parametrize(

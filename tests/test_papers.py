@@ -34,8 +34,8 @@ def test_eight_variants_reach_the_same_objective(name):
     assert max(values) - min(values) <= 1e-6 * abs(min(values))
 
 
-# Ranges around the published counts (`001` Table 1): exact solutions have a few less than the
-# papers' tolerance of 0.05 leaves.
+# Ranges around the published counts (Knebel et al. 2008, Table 1): exact solutions have a few less
+# than the papers' tolerance of 0.05 leaves.
 @pytest.mark.parametrize(("name", "least", "most"), [("heart", 9, 11), ("arcene", 82, 86)])
 @pytest.mark.parametrize("solver", ["auto", SMO(tol=0.05)])
 def test_support_counts(name, least, most, solver):
@@ -50,8 +50,8 @@ def test_support_counts_of_large_sets(name, least, most, solver):
     test_support_counts(name, least, most, solver)
 
 
-# `001` Table 2, the variants with block updates; 15 % is how well an independent implementation
-# can be expected to agree, whose ties and rounding differ.
+# Knebel et al. 2008, Table 2, the variants with block updates; 15 % is how well an independent
+# implementation can be expected to agree, whose ties and rounding differ.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "pair", "anneal", "published"),

@@ -25,7 +25,8 @@ from psvm.kernels import RBF, Sequence, Sine, Spectrum
 from psvm.selection import StandIns, stand_ins
 from reference import Case, random_problem, standardise
 
-# `002` Table 6.1: t = f1 + f2, f1 without correlation to t; and t = f2 + f3, f1 with the largest.
+# Hochreiter, lecture notes, Table 6.1: t = f1 + f2, f1 without correlation to t; and t = f2 + f3,
+# f1 with the largest.
 LEFT = np.array([[-2.0, 3], [2, -3], [-2, 1], [2, -1]])
 RIGHT = np.array([[0.0, -1, 0], [1, 1, 0], [-1, 0, -1], [1, 0, 1]])
 
@@ -35,9 +36,9 @@ RIGHT = np.array([[0.0, -1, 0], [1, 1, 0], [-1, 0, -1], [1, 0, 1]])
 @parametrize_with_checks(
     [
         PSVMSelector(),
-        PSVMSelector(epsilon="0.3max"),
+        PSVMSelector(0.3, epsilon_unit="max"),
         PSVMSelector(n_features=1),
-        PSVMSelector(epsilon="0.3max", landmarks="random", random_state=0),
+        PSVMSelector(0.3, epsilon_unit="max", landmarks="random", random_state=0),
         PSVMSelector(landmarks="kmeans", kernel="linear", random_state=0),
     ]
 )
@@ -58,11 +59,11 @@ def data(rng):
 def test_feature_without_correlation_that_is_needed():
     t = LEFT.sum(axis=1)
     assert LEFT[:, 0] @ t == 0 and (LEFT.mean(axis=0) == 0).all()
-    selector = PSVMSelector(epsilon="0.001max", task="regression").fit(LEFT, t)
+    selector = PSVMSelector(0.001, epsilon_unit="max", task="regression").fit(LEFT, t)
     assert selector.get_support().all()
     assert PSVMSelector(n_features=2, task="regression").fit(LEFT, t).get_support().all()
     # as classes as well
-    assert PSVMSelector(epsilon="0.001max").fit(LEFT, t).get_support().all()
+    assert PSVMSelector(0.001, epsilon_unit="max").fit(LEFT, t).get_support().all()
 
 
 def test_most_correlated_feature_that_is_not_needed():
@@ -74,7 +75,7 @@ def test_most_correlated_feature_that_is_not_needed():
     np.testing.assert_array_equal(selector.get_support(indices=True), [1, 2])
     assert selector.order_[-1] == 0  # it entered first and left again
     np.testing.assert_array_equal(selector.ranking_, [2, 1, 1])
-    small = PSVMSelector(epsilon="0.001max", task="regression").fit(RIGHT, t)
+    small = PSVMSelector(0.001, epsilon_unit="max", task="regression").fit(RIGHT, t)
     assert small.importance_[0] < 0.01 * small.importance_[1:].min()
 
 
@@ -91,11 +92,11 @@ def test_only_one_of_two_equal_features(data):
 def test_selection_is_the_support_of_the_solution(data):
     X, y = data
     t = np.where(y == "well", 1.0, -1.0)
-    for epsilon in (2.5, "0.3max"):
-        selector = PSVMSelector(epsilon=epsilon, tol=1e-8).fit(X, y)
+    for epsilon, unit in ((2.5, "absolute"), (0.3, "max")):
+        selector = PSVMSelector(epsilon, epsilon_unit=unit, tol=1e-8).fit(X, y)
         case = Case(X, t, np.inf, selector.epsilon_)
         assert selector.epsilon_max_ == pytest.approx(case.epsilon_max, rel=1e-12)
-        expected = 2.5 if epsilon == 2.5 else 0.3 * case.epsilon_max
+        expected = epsilon * (case.epsilon_max if unit == "max" else 1.0)
         assert selector.epsilon_ == pytest.approx(expected, rel=1e-12)
         assert case.worst(selector.alpha_) <= 1e-8 * selector.epsilon_ * (1 + 1e-9)
         np.testing.assert_array_equal(selector.get_support(), selector.alpha_ != 0)
@@ -146,7 +147,7 @@ def test_order_ranking_and_bound_of_random_problems(seed):
 
 def test_bound_is_attained_for_free_variables(data):
     X, y = data
-    selector = PSVMSelector(epsilon="0.5max", tol=1e-9).fit(X, y)
+    selector = PSVMSelector(0.5, epsilon_unit="max", tol=1e-9).fit(X, y)
     K_s, y_c = standardise(X, np.where(y == "well", 1.0, -1.0))
     r = y_c - K_s @ selector.alpha_
     for j in selector.get_support(indices=True):
@@ -179,7 +180,7 @@ def test_n_features_is_the_smallest_epsilon(data, k):
 
 def test_unselected_features_follow_by_correlation_with_the_residual(data):
     X, y = data
-    selector = PSVMSelector(epsilon="0.6max").fit(X, y)
+    selector = PSVMSelector(0.6, epsilon_unit="max").fit(X, y)
     K_s, y_c = standardise(X, np.where(y == "well", 1.0, -1.0))
     F = np.abs(K_s.T @ (y_c - K_s @ selector.alpha_))
     rest = selector.order_[selector.n_features_ :]
@@ -192,8 +193,8 @@ def test_unselected_features_follow_by_correlation_with_the_residual(data):
 def test_more_classes_are_the_union_of_one_vs_rest():
     X, y = load_iris(return_X_y=True)
     X = np.hstack([X, np.random.default_rng(0).normal(size=(150, 20))])
-    joint = PSVMSelector(epsilon="0.4max").fit(X, y)
-    single = [PSVMSelector(epsilon="0.4max").fit(X, y == c) for c in range(3)]
+    joint = PSVMSelector(0.4, epsilon_unit="max").fit(X, y)
+    single = [PSVMSelector(0.4, epsilon_unit="max").fit(X, y == c) for c in range(3)]
     np.testing.assert_allclose(joint.alpha_, [s.alpha_ for s in single], atol=1e-9)
     np.testing.assert_array_equal(
         joint.get_support(), np.any([s.get_support() for s in single], axis=0)
@@ -208,19 +209,19 @@ def test_more_classes_are_the_union_of_one_vs_rest():
 
 def test_several_outputs_and_labels():
     X, Y = make_regression(80, 30, n_informative=4, n_targets=2, random_state=0)
-    joint = PSVMSelector(epsilon="0.5max").fit(X, Y)
-    single = [PSVMSelector(epsilon="0.5max").fit(X, Y[:, t]) for t in range(2)]
+    joint = PSVMSelector(0.5, epsilon_unit="max").fit(X, Y)
+    single = [PSVMSelector(0.5, epsilon_unit="max").fit(X, Y[:, t]) for t in range(2)]
     expected = np.any([s.get_support() for s in single], axis=0)
     np.testing.assert_array_equal(joint.get_support(), expected)
     labels = (Y > 0).astype(int)
-    assert PSVMSelector(epsilon="0.5max").fit(X, labels).alpha_.shape == (2, 30)
+    assert PSVMSelector(0.5, epsilon_unit="max").fit(X, labels).alpha_.shape == (2, 30)
 
 
 def test_task_decides_what_whole_numbers_are(rng):
     X = rng.normal(size=(50, 10))
     y = rng.poisson(3.0, size=50)
-    assert PSVMSelector(epsilon="0.5max").fit(X, y).alpha_.ndim == 2
-    assert PSVMSelector(epsilon="0.5max", task="regression").fit(X, y).alpha_.ndim == 1
+    assert PSVMSelector(0.5, epsilon_unit="max").fit(X, y).alpha_.ndim == 2
+    assert PSVMSelector(0.5, epsilon_unit="max", task="regression").fit(X, y).alpha_.ndim == 1
 
 
 # ---------------------------------------------------------------- a good citizen
@@ -256,7 +257,7 @@ def test_grid_search_in_a_pipeline(data):
     pipeline = make_pipeline(PSVMSelector(), LogisticRegression())
     for grid in (
         {"psvmselector__n_features": [2, 50]},
-        {"psvmselector__epsilon": ["0.7max", "0.05max"]},
+        {"psvmselector__epsilon": [0.7, 0.05], "psvmselector__epsilon_unit": ["max"]},
     ):
         search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
         assert search.best_score_ > 0.8
@@ -289,7 +290,7 @@ def moons(n=150, seed=0):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("parameters", [{"epsilon": "0.1max"}, {"n_features": 4}])
+@pytest.mark.parametrize("parameters", [{"epsilon": 0.1, "epsilon_unit": "max"}, {"n_features": 4}])
 def test_landmarks_are_selected_by_their_kernel_columns(make, parameters):
     """It is the selection from the matrix k(X, Z), and what is left is part of that matrix."""
     X, y = moons()
@@ -335,9 +336,9 @@ def test_rules_of_landmarks(rule, count):
 def test_principal_directions_as_landmarks():
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
-    selector = PSVMSelector(epsilon="0.2max", landmarks="pca", n_landmarks=6, kernel="linear").fit(
-        X, y
-    )
+    selector = PSVMSelector(
+        0.2, epsilon_unit="max", landmarks="pca", n_landmarks=6, kernel="linear"
+    ).fit(X, y)
     assert selector.get_support()[0] and selector.landmarks_.shape == (6, 30)
     chosen = selector.landmarks_[selector.get_support()]
     assert_allclose(selector.transform(X), linear_kernel(X, chosen), atol=1e-9)
@@ -348,7 +349,7 @@ def test_landmarks_through_scikit_learn():
     X, y = data.data.iloc[:, :6], data.target
     pipeline = make_pipeline(
         StandardScaler().set_output(transform="pandas"),
-        PSVMSelector("0.1max", landmarks="kmeans", random_state=0, tol=1e-9),
+        PSVMSelector(0.1, epsilon_unit="max", landmarks="kmeans", random_state=0, tol=1e-9),
         LogisticRegression(),
     )
     grid = {
@@ -370,7 +371,9 @@ def test_names_of_landmarks():
     X = load_breast_cancer(as_frame=True).data.iloc[:, :4]
     y = load_breast_cancer().target
     Z = X.iloc[:9].set_index(pd.Index([f"patient {i}" for i in range(9)]))
-    selector = PSVMSelector("0.1max", landmarks=Z, gamma=1e-5).set_output(transform="pandas")
+    selector = PSVMSelector(0.1, epsilon_unit="max", landmarks=Z, gamma=1e-5).set_output(
+        transform="pandas"
+    )
     out = selector.fit(X, y).transform(X)
     assert list(out.columns) == list(Z.index[selector.get_support()])
     assert_allclose(out, rbf_kernel(X, Z[selector.get_support()], gamma=1e-5))
@@ -388,7 +391,9 @@ def test_sequences_as_landmarks(rng):
     words = [a[:10] + "GATTACA" + a[17:] if t else a for a, t in zip(letters, y, strict=True)]
     references = [Sequence("GATTACA", "site"), Sequence("CCCCCCC", "poly"), Sequence("ACGTACG")]
     kernel = Spectrum(3)
-    selector = PSVMSelector("0.6max", landmarks=references, kernel=kernel).fit(words, y)
+    selector = PSVMSelector(0.6, epsilon_unit="max", landmarks=references, kernel=kernel).fit(
+        words, y
+    )
     assert selector.get_support().tolist() == [True, False, False]
     assert selector.get_feature_names_out().tolist() == ["object0"]  # not all of them have a name
     named = clone(selector).set_params(landmarks=references[:2]).fit(words, y)
@@ -407,7 +412,7 @@ def test_sequences_as_landmarks(rng):
 
 def test_nothing_selected_among_landmarks():
     X, y = moons()
-    selector = PSVMSelector("1max", landmarks=5, random_state=0).fit(X, y)
+    selector = PSVMSelector(1, epsilon_unit="max", landmarks=5, random_state=0).fit(X, y)
     assert selector.transform(X).shape == (150, 0)
 
 
@@ -415,11 +420,11 @@ def test_weights_and_targets_with_landmarks(rng):
     X, y = moons()
     times = rng.integers(1, 4, size=150)
     Z = moons(20, seed=1)[0]
-    once = PSVMSelector("0.1max", landmarks=Z, tol=1e-9).fit(X, y, times)
+    once = PSVMSelector(0.1, epsilon_unit="max", landmarks=Z, tol=1e-9).fit(X, y, times)
     X_2, y_2 = np.repeat(X, times, axis=0), np.repeat(y, times)
-    twice = PSVMSelector("0.1max", landmarks=Z, tol=1e-9).fit(X_2, y_2)
+    twice = PSVMSelector(0.1, epsilon_unit="max", landmarks=Z, tol=1e-9).fit(X_2, y_2)
     assert_allclose(once.alpha_, twice.alpha_, atol=1e-6)
-    both = PSVMSelector("0.1max", landmarks=Z, task="regression").fit(X, X**2)
+    both = PSVMSelector(0.1, epsilon_unit="max", landmarks=Z, task="regression").fit(X, X**2)
     assert both.alpha_.shape == (2, 20)
 
 
@@ -431,8 +436,9 @@ def test_weights_and_targets_with_landmarks(rng):
     [
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": -1.0}, "epsilon"),
-        ({"epsilon": "half"}, "epsilon.*0.5max"),
-        ({"epsilon": "2max"}, "epsilon"),
+        ({"epsilon": "half"}, "epsilon must be one of 'auto', 'aicc'"),
+        ({"epsilon_unit": "half"}, "epsilon_unit"),
+        ({"epsilon": 2, "epsilon_unit": "max"}, "epsilon"),
         ({"epsilon": 1.0, "n_features": 3}, "not both"),
         ({"n_features": 0}, "n_features"),
         ({"n_features": 2.5}, "n_features"),

@@ -494,7 +494,7 @@ def test_selector_names_the_planted_motif(kernel, seed):
     assert len(pipeline[0].get_feature_names_out()) > 500
     assert pipeline.get_feature_names_out().tolist() == ["GATTA"]
     assert pipeline.transform(sequences).shape == (200, 1)
-    selector = PSVMSelector("0.5max").fit(pipeline[0].transform(sequences), y)
+    selector = PSVMSelector(0.5, epsilon_unit="max").fit(pipeline[0].transform(sequences), y)
     assert pipeline[0].get_feature_names_out()[selector.order_[0]] == "GATTA"
 
 
@@ -515,7 +515,7 @@ def test_selector_names_motif_and_position():
 def test_selector_on_mismatches_names_a_word_near_the_motif():
     """A mismatch feature counts a word and all its neighbours, at most one letter apart."""
     sequences, y = planted("GATTA", 200, 40, 0)
-    pipeline = make_pipeline(Mismatch(5, 1).feature_map(), PSVMSelector("0.6max"))
+    pipeline = make_pipeline(Mismatch(5, 1).feature_map(), PSVMSelector(0.6, epsilon_unit="max"))
     names = pipeline.fit(sequences, y).get_feature_names_out()
     apart = [sum(a != b for a, b in zip(name, "GATTA", strict=True)) for name in names]
     assert 0 < len(names) < 50 and min(apart) <= 1

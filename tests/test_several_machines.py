@@ -20,7 +20,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, PSVR
-from psvm.estimators._description import Training
+from psvm.estimators._description import Description
 from psvm.estimators._target import class_pairs
 from psvm.matrix import as_matrix
 from reference import decided
@@ -275,7 +275,8 @@ def test_calibrated_classifier_of_scikit_learn():
 def test_part_of_the_training_objects(rng):
     K = rng.normal(size=(8, 8))
     identity = np.array([0, 1, 2, 0, 3, 4, 1, 5])
-    training = Training(as_matrix(K), np.array([0.0, 1, 1, 1, 1, 1, 1, 1]), identity, np.arange(8))
+    weights = np.array([0.0, 1, 1, 1, 1, 1, 1, 1])
+    training = Description(as_matrix(K), weights, None, identity, np.arange(8))
     np.testing.assert_array_equal(np.flatnonzero(training.usable), [1, 2, 3, 4, 5, 7])
     rows = np.array([0, 3, 6, 7])
     part = training.part(rows)

@@ -7,7 +7,6 @@ import threading
 from collections import Counter
 from functools import cache
 from itertools import count, product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from psvm import SMO, Status
 from psvm._core import _smo as compiled
 from psvm.matrix import Standardized, as_matrix
 from psvm.problem import Problem
+from psvm.solvers import _clock
 from psvm.solvers import _smo as outer
 from psvm.solvers import _smo_numpy as plain
 from psvm.solvers._smo import GramColumns
@@ -768,7 +768,7 @@ def test_max_iter_that_is_enough_is_no_limit():
 @pytest.fixture
 def ticking(monkeypatch):
     """A clock that goes on by one whenever it is asked, and a core that stops after each step."""
-    monkeypatch.setattr(outer, "time", SimpleNamespace(perf_counter=count().__next__))
+    monkeypatch.setattr(_clock, "perf_counter", count().__next__)
     monkeypatch.setattr(outer, "CHUNK", 1)
 
 

@@ -21,10 +21,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, SpheredSVC, SpheredSVCCV, Status
 from psvm.kernels import Spectrum
-from psvm.solvers import _dual
+from psvm.solvers import _clock
 from psvm.solvers._dual import Limits
 from psvm.sphered import _training
-from psvm.sphered._direct import Spectrum as Decomposition
+from psvm.sphered._direct import Decomposition
 from psvm.sphered._incremental import Basis
 
 TIGHT = {"tol": 1e-9}
@@ -479,7 +479,7 @@ def test_time_can_end_at_every_stage(options, monkeypatch):
     statuses = []
     for seconds in (*range(1, 30), 40, 50, 60, 80, 1000):
         ticks = itertools.count()
-        monkeypatch.setattr(_dual, "perf_counter", lambda ticks=ticks: next(ticks))
+        monkeypatch.setattr(_clock, "perf_counter", lambda ticks=ticks: next(ticks))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = SpheredSVC(**options, max_time=seconds).fit(X, y)
@@ -499,7 +499,7 @@ def test_time_can_end_at_every_stage(options, monkeypatch):
 def test_time_covers_the_kernel_matrix(monkeypatch):
     X, y = moons(64)
     clock = [0.0]
-    monkeypatch.setattr(_dual, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(_clock, "perf_counter", lambda: clock[0])
     blocks = [slice(start, start + 16) for start in range(0, 64, 16)]
     monkeypatch.setattr(_training, "block_slices", lambda *_: blocks)
 

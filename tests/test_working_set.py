@@ -4,7 +4,6 @@ import _thread
 import signal
 import threading
 from itertools import count
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ import psvm
 from psvm._core._active_set import ActiveSet
 from psvm.matrix import SparseMatrix, Standardized, as_matrix
 from psvm.problem import Problem
-from psvm.solvers import _working_set
+from psvm.solvers import _clock
 from psvm.solvers._working_set import Workspace
 from reference import Case, lasso_solve
 
@@ -330,8 +329,7 @@ def test_interrupts_and_limits_between_runs_of_the_core(monkeypatch, mixed):
         psvm.WorkingSet(tol=1e-8).minimise(problem, workspace=workspace)
     assert turns == [1.0] * 3
     # A clock that goes on whenever it is asked, which it is inside of the first round.
-    clock = SimpleNamespace(perf_counter=count().__next__)
-    monkeypatch.setattr(_working_set, "time", clock)
+    monkeypatch.setattr(_clock, "perf_counter", count().__next__)
     workspace = Workspace(problem.K, **work)
     late = psvm.WorkingSet(tol=1e-8, max_time=4).minimise(problem, workspace=workspace)
     assert late.status is psvm.Status.MAX_TIME and late.n_iter == 1

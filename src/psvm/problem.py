@@ -1,6 +1,7 @@
-"""The P-SVM problem (SPEC section 3): what is minimised, and how an answer is checked.
+"""The P-SVM problem: what is minimised, and how an answer is checked.
 
-With the standardised matrix K̃, the centred target y, ``l = K̃'y`` and ``Q = K̃'K̃``::
+With the standardised matrix K̃, the centred target y, ``l = K̃'y`` and ``Q = K̃'K̃``
+(Knebel et al. 2008, eq. 19)::
 
     minimise   D(alpha) = 1/2 alpha'Q alpha - l'alpha + epsilon ||alpha||_1
     subject to -C <= alpha_j <= C
@@ -14,6 +15,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .matrix import Standardized
+
+__all__ = ["Problem", "duality_gap", "kkt_violation", "objective"]
+
+
+def __dir__():
+    return __all__
+
 
 PRECISION = 1e-12
 """Violations below this share of ``||K̃'y||_inf`` cannot be certified in double precision."""
@@ -90,7 +98,7 @@ def objective(alpha, F, l, epsilon):
 
 
 def kkt_violation(alpha, F, C, epsilon):
-    """Violation of the KKT conditions per variable (`001` eq. 25), at most 0 at an optimum."""
+    """Violation of the KKT conditions (Knebel et al. 2008, eq. 25), at most 0 at an optimum."""
     d = np.abs(F)
     d -= epsilon
     support = np.flatnonzero(alpha)

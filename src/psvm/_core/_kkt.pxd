@@ -9,7 +9,7 @@ cdef inline double clip(double v, double lower, double upper) noexcept nogil:
 
 
 cdef inline double violation(double a, double F, double C, double epsilon) noexcept nogil:
-    # `001` eq. 25
+    # Knebel et al. 2008, eq. 25
     cdef double g
     if a == 0:
         return fabs(F) - epsilon

@@ -1,6 +1,6 @@
 # cython: language_level=3, boundscheck=False, wraparound=False
 # cython: cdivision=True, initializedcheck=False
-"""The inner loop of the papers' SMO (`001` section 3 and its appendices).
+"""The inner loop of the papers' SMO (Knebel et al. 2008, section 3, appendices A, B).
 
     minimise   1/2 alpha'Q alpha - l'alpha + epsilon ||alpha||_1    subject to |alpha_j| <= C
 

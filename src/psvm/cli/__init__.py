@@ -5,6 +5,10 @@ import sys
 __all__ = ["main"]
 
 
+def __dir__():
+    return __all__
+
+
 def main(arguments=None):
     """Run the command line and return its exit code."""
     try:

@@ -28,7 +28,7 @@ COMMANDS = {
 """Names and first lines, so that the list of commands needs none of their modules."""
 
 
-class Code(IntEnum):
+class ExitCode(IntEnum):
     """Exit codes."""
 
     FINE = 0
@@ -87,7 +87,7 @@ def run(arguments=None):
     try:
         arguments = list(sys.argv[1:] if arguments is None else arguments)
         code = app.main(arguments, prog_name="psvm", standalone_mode=False, obj=arguments)
-        return int(code or Code.FINE)
+        return int(code or ExitCode.FINE)
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
@@ -95,22 +95,22 @@ def run(arguments=None):
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         _say("Interrupted. No unfinished file was left behind.")
-        return Code.INTERRUPTED
+        return ExitCode.INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Code.FINE
+        return ExitCode.FINE
     except OSError as error:
         _say(f"Error: {_os_error(error)}")
-        return Code.ERROR
+        return ExitCode.ERROR
     except ImportError as error:
         _say(f"Error: {error}")
-        return Code.ERROR
+        return ExitCode.ERROR
     except MemoryError:
         _say("Error: the memory is not enough for this.")
-        return Code.ERROR
+        return ExitCode.ERROR
     except ValueError as error:  # DataError and ModelFileError are such
         _say(f"Error: {as_options(str(error))}")
-        return Code.BAD_DATA
+        return ExitCode.BAD_DATA
 
 
 def as_options(text):

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from . import _settings
-from ._app import Code
+from ._app import ExitCode
 
 NOT_SETTINGS = ("config", "json", "quiet", "verbose")
 
@@ -31,7 +31,7 @@ class Run:
         self.seed, self.jobs = self.params.get("seed"), self.params.get("jobs")
         self.began = datetime.datetime.now(datetime.UTC)
         self.talks = self.params["verbose"] or (sys.stderr.isatty() and not self.params["quiet"])
-        self.code, self.chosen, self.results, self.said = Code.FINE, {}, {}, []
+        self.code, self.chosen, self.results, self.said = ExitCode.FINE, {}, {}, []
         self._inputs, self._output, self._printed = [], None, []
 
     def note(self, text):
@@ -87,7 +87,7 @@ class Run:
         for text in dict.fromkeys(str(w.message) for w in caught):
             self.warn(text)
         if any(issubclass(w.category, ConvergenceWarning) for w in caught):
-            self.code = Code.NOT_CONVERGED
+            self.code = ExitCode.NOT_CONVERGED
 
     def reads(self, path):
         """Record an input."""

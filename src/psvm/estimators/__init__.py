@@ -1,19 +1,28 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
-from ._base import PER_COLUMN, BasePSVM, PerColumnMixin
-from ._description import Training
+from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm
+from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import choose_epsilon
 from ._estimators import PSVC, PSVR, has_probability
-from ._kernel import MEASURED, KernelMixin, choose_gamma
-from ._landmarks import check_landmarks, find_landmarks
-from ._target import Labels, OneVsOneMixin, class_scores, fit_pairs
+from ._kernel import (
+    GAMMA,
+    MEASURED,
+    KernelChoice,
+    KernelMixin,
+    choose_gamma,
+    choose_kernel,
+    kernel_name,
+    validate,
+)
+from ._landmarks import LANDMARKS, check_landmarks, landmarks_for
+from ._target import Labels, Numbers, OneVsOneMixin, Task, class_scores, fit_pairs, prepare
 from ._unwrap import (
     described_matrix,
-    is_measured,
     numeric_target,
     solutions,
     support_names,
     unwrap,
+    unwrap_psvm,
     weights,
 )
 

@@ -1,56 +1,46 @@
 """From X to a solution and from new X to f(X): what classifier and regressor share."""
 
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from .._parameters import (
+    LIMITS,
+    Choice,
+    Either,
+    Flag,
+    Later,
+    Number,
+    Storage,
+    check_parameters,
+)
 from .._threads import map_blocks, threads
-from .._validation import (
-    check_choice,
-    check_decisions,
-    check_flag,
-    check_number,
-    check_seed,
-    check_storage,
-    kernel_values,
-)
-from ..kernels import Kernel
-from ..matrix import (
-    BLOCK_BYTES,
-    DataMatrix,
-    KernelMatrix,
-    as_matrix,
-    block_slices,
-    row_digests,
-    times,
-)
-from ..problem import Problem
-from ..solvers import Clock, Status, make_solver, warn_if_not_optimal
-from ._description import Machine, Training
+from .._validation import check_decisions, kernel_values
+from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
+from ..solvers import Clock, Solution, Status, make_solver, warn_if_not_optimal
+from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
-from ._kernel import MEASURED, VECTORIAL, KernelMixin
-from ._landmarks import check_landmarks, find_landmarks
+from ._kernel import KernelMixin
+from ._landmarks import LANDMARKS, check_landmarks
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
-
-
-class Description(NamedTuple):
-    """How the objects are described."""
-
-    matrix: DataMatrix
-    """K."""
-    objects: Any = None
-    """The descriptive objects; None if only their places are known."""
-    kernel: Any = None
-    """The kernel, if K is not measured."""
-
-
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
+
+
+class Machine(NamedTuple):
+    """What one machine has learnt."""
+
+    columns: np.ndarray
+    """Places of its variables among all columns."""
+    means: np.ndarray
+    norms: np.ndarray
+    intercept: float
+    """The constant b."""
+    solution: Solution
 
 
 class PerColumn:
@@ -89,6 +79,19 @@ class PerColumnMixin:
 
 class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
+
+    _constraints: ClassVar = {
+        "C": Number(above=0, infinite=True),
+        "epsilon": Either(Choice("auto", "aicc"), Number(least=0)),
+        "epsilon_unit": Choice("absolute", "max"),
+        **LANDMARKS,
+        **LIMITS,
+        "solver": Later(),
+        "cache_size": Number(least=0),
+        "dtype": Storage(),
+        "warm_start": Flag(),
+        "verbose": Flag(),
+    }
 
     def __init__(
         self,
@@ -137,159 +140,60 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    @property
-    def _own_columns(self):
-        """Whether column j of K belongs to row j."""
-        return self._kernel_name != "dyadic" and self.landmarks is None
-
-    def _check_parameters(self):
-        """Check all parameters and return the solver with its limits."""
-        check_number("C", self.C, above=0, infinite=True)
-        if isinstance(self.epsilon, str):
-            check_choice("epsilon", self.epsilon, ("auto", "aicc"))
-        else:
-            check_number("epsilon", self.epsilon, least=0)
-        check_choice("epsilon_unit", self.epsilon_unit, ("absolute", "max"))
-        self._check_kernel()
-        check_number("cache_size", self.cache_size, least=0)
-        check_storage("dtype", self.dtype)
-        check_seed("random_state", self.random_state)
-        check_flag("warm_start", self.warm_start)
-        check_flag("verbose", self.verbose)
-        if self.landmarks is not None and self._kernel_name in MEASURED:
-            raise ValueError(
-                f"landmarks must be None with kernel={self.kernel!r}: the columns of X are the "
-                "descriptive objects already."
-            )
-        check_landmarks(self.landmarks, self.n_landmarks, self.kernel)
-        return make_solver(
-            self.solver, tol=self.tol, max_iter=self.max_iter, max_time=self.max_time
-        )
-
-    @threads()
     def _fit(self, X, target, weights, solver):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
-        clock = Clock(solver.max_time)
-        digests = None
-        if isinstance(self.epsilon, str) or self._describes_itself:
-            digests = self._digests(X)
-        description = self._describe(X, weights)
-        training = self._make_training(description, weights, digests)
-        tasks = target.tasks()
-        starts = self._make_starts(len(tasks), training.matrix.shape[1])
-        share = None
-        if isinstance(self.epsilon, str) and target.alike and len(tasks) > SEARCHES:
-            share = self._common_share(training, tasks, digests, clock, solver)
-        machines = []
-        for task, start in zip(tasks, starts, strict=True):
-            part = training.part(task.rows)
-            start = None if start is None else start[part.columns]
-            epsilon = self._choose(part, task, digests, clock.limit(solver), share)
-            machines.append(self._train(part, task, epsilon, clock.limit(solver), start))
-        self._keep(machines, description, target.single)
-        if self.verbose:
-            for machine in machines:
-                solution = machine.solution
-                print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
-        warn_if_not_optimal(max((m.solution for m in machines), key=_badness))
+        with threads():
+            clock, machines = Clock(solver.max_time), []
+            description, tasks = describe_for(self, X, weights), target.tasks()
+            starts = self._make_starts(len(tasks), description.matrix.shape[1])
+            epsilon, unit = self.epsilon, self.epsilon_unit
+            if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
+                epsilon, unit = self._common_share(description, tasks, clock, solver)
+            for task, start in zip(tasks, starts, strict=True):
+                part = description.part(task.rows)
+                problem = part.problem(task.target, self.C)
+                if isinstance(epsilon, str):
+                    limited = clock.limit(solver)
+                    chosen = choose_epsilon(epsilon, part, task.target, self.C, limited)
+                else:
+                    chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
+                problem = problem.with_parameters(epsilon=chosen)
+                start = None if start is None else start[part.columns]
+                solution = clock.limit(solver).minimise(problem, start=start)
+                K = problem.K
+                machines.append(Machine(part.columns, K.means, K.norms, problem.b, solution))
+            self._keep(machines, description, target.single)
+        self._tell([machine.solution for machine in machines])
         return self
 
-    def _digests(self, X):
-        return row_digests(X, unordered=self._kernel_name == "precomputed")
-
-    def _make_training(self, description, weights, digests):
-        identity = None
-        if self._describes_itself:
-            identity = np.unique(digests, return_inverse=True)[1]
-        elif self._own_columns:
-            identity = np.arange(len(weights))
-        columns = np.arange(description.matrix.shape[1])
-        return Training(description.matrix, weights, identity, columns)
-
-    def _common_share(self, training, tasks, digests, clock, solver):
+    def _common_share(self, description, tasks, clock, solver):
         """A share of epsilon_max for machines that are alike, from some of them.
 
         Each of these has its own best share, and the geometric mean serves all.
+
+        Returns
+        -------
+        epsilon, unit
+            As the parameters `epsilon` and `epsilon_unit`.
         """
         some = np.linspace(0, len(tasks) - 1, SEARCHES).round().astype(np.intp)
         shares = []
-        for task in (tasks[i] for i in some):
-            part = training.part(task.rows)
-            largest = self._problem(part, task).epsilon_max
+        for rows, y in (tasks[i] for i in some):
+            part = description.part(rows)
+            largest = part.problem(y, self.C).epsilon_max
             if largest > 0:
-                chosen = self._choose(part, task, digests, clock.limit(solver))
+                chosen = choose_epsilon(self.epsilon, part, y, self.C, clock.limit(solver))
                 shares.append(chosen / largest)
-        return float(np.exp(np.mean(np.log(shares)))) if shares else None
+        if not shares:
+            return self.epsilon, self.epsilon_unit
+        return float(np.exp(np.mean(np.log(shares)))), "max"
 
-    def _choose(self, training, task, digests, solver, share=None):
-        """The epsilon of one machine."""
-        if not isinstance(self.epsilon, str):
-            if self.epsilon_unit == "absolute":
-                return self.epsilon
-            share = self.epsilon
-        if share is not None:
-            return share * self._problem(training, task).epsilon_max
-        return choose_epsilon(
-            self.epsilon,
-            training.matrix,
-            task.target,
-            weights=training.weights,
-            usable=training.usable,
-            digests=[digests[i] for i in task.rows],
-            own_columns=self._own_columns,
-            C=self.C,
-            solver=solver,
-        )
-
-    def _problem(self, training, task):
-        y = task.target
-        return Problem.create(training.standardized(y), y, self.C, 0.0)
-
-    def _train(self, training, task, epsilon, solver, start):
-        """Fit one machine."""
-        problem = self._problem(training, task).with_parameters(epsilon=epsilon)
-        solution = solver.minimise(problem, start=start)
-        return Machine(training.columns, problem.K.means, problem.K.norms, problem.b, solution)
-
-    @property
-    def _describes_itself(self):
-        """Whether the distinct training objects are the descriptive ones."""
-        return self._kernel_name not in MEASURED and self.landmarks is None
-
-    def _describe(self, X, weights):
-        """The data matrix and what its columns stand for."""
-        name = self._kernel_name
-        if name == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
-                f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
-            )
-        if name in MEASURED:
-            return Description(as_matrix(X))
-        kernel = self._make_kernel(X, weights)
-        prepared = kernel.prepare(self._rounded(X))
-        if self._describes_itself:
-            return self._kernel_description(kernel, prepared, prepared, X)
-        Z = find_landmarks(
-            self.landmarks,
-            X,
-            weights,
-            count=self.n_landmarks,
-            kernel=kernel,
-            names=getattr(self, "feature_names_in_", None),
-            random_state=self.random_state,
-        )
-        described = kernel.prepare(self._rounded(Z))
-        return self._kernel_description(kernel, prepared, described, Z)
-
-    def _kernel_description(self, kernel, X, Z, objects):
-        matrix = KernelMatrix(kernel.evaluate, X, Z, self.cache_size, self.dtype)
-        return Description(matrix, objects, kernel)
-
-    def _rounded(self, X):
-        """Vectors in the precision of the kernel values; as they are for a user's function."""
-        ours = self._kernel_name in VECTORIAL or isinstance(self.kernel, Kernel)
-        return X.astype(self.dtype, copy=False) if ours and self._takes_vectors else X
+    def _tell(self, solutions):
+        """Print the solutions, if `verbose` is set, and warn of the worst one."""
+        if self.verbose:
+            for solution in solutions:
+                print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
+        warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
 
     def _make_starts(self, n_machines, P):
         if not (self.warm_start and hasattr(self, "alpha_")):
@@ -332,7 +236,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.solution_ = solutions[0]
         else:
             vars(self).pop("solution_", None)
-        if self._kernel_name not in MEASURED:
+        if description.kernel is not None:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
             self._prepare_support()
@@ -346,7 +250,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         objects = self.support_objects_
         # A user's kernel need not know what to do with no objects.
         some = objects.shape[0] > 0
-        self._prepared_support = self._kernel.prepare(self._rounded(objects)) if some else None
+        self._prepared_support = self._prepare(objects) if some else None
 
     def _decide(self, X):
         """Values of all machines, one per column.
@@ -387,11 +291,37 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """The columns of the support objects."""
         if len(self.support_) == 0:
             return np.empty((X.shape[0], 0))
-        if self._kernel_name in MEASURED:
-            K = X[:, self.support_]
-            return K.toarray() if sp.issparse(K) else K
-        prepared = self._kernel.prepare(self._rounded(X))
-        return kernel_values(self._kernel.evaluate, prepared, self._prepared_support)
+        if is_measured(self):
+            return as_dense(X[:, self.support_])
+        return kernel_values(self._kernel.evaluate, self._prepare(X), self._prepared_support)
+
+    def _prepare(self, X):
+        """Objects as the kernel takes them."""
+        return self._kernel.prepare(rounded(X, self._kernel, self.dtype))
+
+
+def check_psvm(model):
+    """Check the parameters of a `PSVC` or `PSVR` and return the solver with its limits."""
+    check_parameters(model)
+    if model.landmarks is not None and is_measured(model):
+        raise ValueError(
+            f"landmarks must be None with kernel={model.kernel!r}: the columns of X are the "
+            "descriptive objects already."
+        )
+    check_landmarks(model.landmarks, model.kernel)
+    if is_classifier(model):
+        _check_schemes(model.multi_class, model.decision_function_shape)
+    return make_solver(
+        model.solver, tol=model.tol, max_iter=model.max_iter, max_time=model.max_time
+    )
+
+
+def _check_schemes(multi_class, shape):
+    if multi_class == "ovr" and shape == "ovo":
+        raise ValueError(
+            "decision_function_shape='ovo' needs multi_class='ovo': machines of one class "
+            "against the rest have no values of pairs."
+        )
 
 
 def _badness(solution):

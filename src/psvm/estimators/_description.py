@@ -1,56 +1,49 @@
-"""The training objects, all or a part of them, and the machines that are fitted to them."""
+"""How training objects are described and weighted: the one object behind every fit and fold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..matrix import DataMatrix, Standardized
-from ..solvers import Solution
-
-
-class Task(NamedTuple):
-    """What one machine learns."""
-
-    rows: np.ndarray
-    """Indices of its rows."""
-    target: np.ndarray
-    """The number that each of them has."""
-
-
-class Machine(NamedTuple):
-    """What one machine has learnt."""
-
-    columns: np.ndarray
-    """Places of its variables among all columns."""
-    means: np.ndarray
-    norms: np.ndarray
-    intercept: float
-    """The constant b."""
-    solution: Solution
+from ..kernels import Kernel
+from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, row_digests
+from ..problem import Problem
+from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
+from ._landmarks import landmarks_for
 
 
 @dataclass(frozen=True, eq=False)
-class Training:
-    """Weighted rows of a data matrix.
+class Description:
+    """Weighted rows of a data matrix, and what its columns stand for.
+
+    A row of weight 0 is left out: it neither counts nor describes. So folds share the matrix.
 
     Attributes
     ----------
     matrix : DataMatrix of shape (L, P)
         K.
     weights : ndarray of shape (L,)
+    digests : list of bytes or None
+        The content of each row, equal for equal rows; None if nobody asks for it.
     identity : ndarray of shape (L,) or None
         Where column j describes by row j: equal numbers for rows that describe as one object.
         None if the columns are other objects.
     columns : ndarray of shape (P,)
         Places of the columns in the matrix that this is a part of.
+    objects : objects or None
+        What the columns stand for; None if only their places are known.
+    kernel : Kernel or None
+        The kernel, if K is not measured.
     """
 
     matrix: DataMatrix
     weights: np.ndarray
+    digests: list | None
     identity: np.ndarray | None
     columns: np.ndarray
+    objects: Any = None
+    kernel: Kernel | None = None
 
     @cached_property
     def usable(self):
@@ -66,55 +59,103 @@ class Training:
         usable[weighted[np.unique(self.identity[weighted], return_index=True)[1]]] = True
         return usable
 
-    def standardized(self, y):
-        """The standardised matrix, made for the first target that asks for it, for all of them."""
+    def problem(self, y, C):
+        """The problem of a target, with epsilon = 0; all targets share one standardised matrix."""
         if "_K" not in vars(self):
             vars(self)["_K"] = Standardized(self.matrix, self.weights, self.usable, y)
-        return vars(self)["_K"]
+        return Problem.create(vars(self)["_K"], y, C, 0.0)
+
+    def counting(self, times):
+        """The same with each row counted so many times; 0 leaves it out."""
+        return replace(self, weights=self.weights * times)
 
     def part(self, rows):
         """The training objects `rows`, described by themselves if they describe at all."""
         L, P = self.matrix.shape
         if np.array_equal(rows, np.arange(L)):
             return self
-        if self.identity is None:
-            matrix = self.matrix.part(rows, np.arange(P))
-            return Training(matrix, self.weights[rows], None, self.columns)
-        matrix = self.matrix.part(rows, rows)
-        return Training(matrix, self.weights[rows], self.identity[rows], self.columns[rows])
+        columns = np.arange(P) if self.identity is None else rows
+        return Description(
+            matrix=self.matrix.part(rows, columns),
+            weights=self.weights[rows],
+            digests=None if self.digests is None else [self.digests[i] for i in rows],
+            identity=None if self.identity is None else self.identity[rows],
+            columns=self.columns[columns],
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class Numbers:
-    """The target of a regression: one machine per output.
+def describe(X, weights, kernel, *, landmarks=None, digests=None, cache_size=1000, dtype=float):
+    """Describe training objects.
 
-    Attributes
+    Parameters
     ----------
-    y : ndarray of shape (n,) or (n, n_outputs)
+    X : validated objects, or the matrix K itself
+    weights : ndarray of shape (L,)
+    kernel : Kernel, "precomputed" or "dyadic"
+        The names say that X is K, whose columns are the training objects or others.
+    landmarks : objects, default=None
+        What describes; None means the distinct training objects.
+    digests : list of bytes, default=None
+        From `digests_of`. They are found where they are needed to tell equal objects.
+    cache_size : float, default=1000
+        Memory for kernel values in MB.
+    dtype : {float64, float32}
+        Precision of kernel values.
+
+    Returns
+    -------
+    Description
     """
+    if isinstance(kernel, str):
+        matrix, objects, identity = as_matrix(X), None, None
+        if kernel == "precomputed":
+            identity = np.arange(X.shape[0])
+        kernel = None
+    else:
+        prepared = kernel.prepare(rounded(X, kernel, dtype))
+        objects, described, identity = landmarks, prepared, None
+        if landmarks is None:
+            digests = digests_of(X, kernel) if digests is None else digests
+            objects, identity = X, np.unique(digests, return_inverse=True)[1]
+        else:
+            described = kernel.prepare(rounded(landmarks, kernel, dtype))
+        matrix = KernelMatrix(kernel.evaluate, prepared, described, cache_size, dtype)
+    columns = np.arange(matrix.shape[1])
+    return Description(matrix, weights, digests, identity, columns, objects, kernel)
 
-    classifies = False
-    alike = False
-    """Each output may have its own noise."""
 
-    y: np.ndarray
+def describe_for(model, X, weights, digests=None):
+    """Describe training objects as the parameters of a `PSVC` or `PSVR` say."""
+    if kernel_name(model.kernel) == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
+            f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
+        )
+    if digests is None and isinstance(model.epsilon, str):
+        digests = digests_of(X, model.kernel)
+    kernel = choose_kernel(model, X, weights)
+    return describe(
+        X,
+        weights,
+        kernel,
+        landmarks=landmarks_for(model, X, weights, kernel),
+        digests=digests,
+        cache_size=model.cache_size,
+        dtype=model.dtype,
+    )
 
-    def tasks(self, rows=None):
-        """Rows and target of each machine; of some rows, numbered among these."""
-        y = self.y if rows is None else self.y[rows]
-        every = np.arange(len(y))
-        return [Task(every, column) for column in y.reshape(len(y), -1).T]
 
-    def predict(self, decisions):
-        """Numbers from the values of all machines, one per column."""
-        return decisions[:, 0] if self.y.ndim == 1 else decisions
+def digests_of(X, kernel):
+    """The content of each row; of a square matrix, in any order of its columns."""
+    return row_digests(X, unordered=kernel_name(kernel) == "precomputed")
 
-    @property
-    def single(self):
-        """Whether there is one machine."""
-        return self.y.ndim == 1
 
-    @property
-    def key(self):
-        """One number per row, by which rows are spread over folds."""
-        return self.y.reshape(len(self.y), -1)[:, 0]
+def rounded(X, kernel, dtype):
+    """Vectors in the precision of the kernel values; as they are for a user's function."""
+    ours = kernel.takes_vectors and not isinstance(kernel, UserKernel)
+    return X.astype(dtype, copy=False) if ours else X
+
+
+def is_measured(model):
+    """Whether X is the matrix itself."""
+    return kernel_name(model.kernel) in MEASURED

@@ -1,15 +1,12 @@
-"""The choice of epsilon along a path of warm-started solutions."""
+"""The choice of epsilon along paths of warm-started solutions."""
 
-import time
 import warnings
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
-from ..matrix import Standardized
-from ..problem import Problem
-from ..solvers import WorkingSet
+from ..solvers import Clock, WorkingSet, follow
 
 PER_DECADE = 10
 """Grid points of epsilon / epsilon_max in a factor of ten."""
@@ -30,120 +27,109 @@ FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
 
-def choose_epsilon(rule, matrix, y, *, weights, usable, digests, own_columns, C, solver):
-    """Choose epsilon for the P-SVM of a matrix.
+def choose_epsilon(rule, description, y, C, solver):
+    """Choose epsilon for the P-SVM of a target.
 
     Parameters
     ----------
     rule : {"auto", "aicc"}
         Cross-validated squared error, or the corrected Akaike criterion.
-    matrix : DataMatrix of shape (L, P)
+    description : Description
+        With its digests: equal rows share a fold.
     y : ndarray of shape (L,)
-    weights : ndarray of shape (L,)
-    usable : boolean ndarray of shape (P,)
-        The columns that take part.
-    digests : list of bytes
-        One per row, equal for equal rows (`row_digests`).
-    own_columns : bool
-        Whether column j describes by row j, so that it has to leave a fold together with it.
     C : float
     solver : Solver
-        The solver of the final fit, whose limits hold for the path as well.
+        The solver of the final fit, whose limits hold for the paths as well.
 
     Returns
     -------
     float
     """
-    full = _Path(matrix, y, weights, usable, C, solver)
-    epsilon_max = full.problem.epsilon_max
-    folds = assign_folds(digests, y, weights)
-    n_distinct = len({digest for digest, fold in zip(digests, folds, strict=True) if fold >= 0})
+    problem = description.problem(y, C)
+    largest, folds = problem.epsilon_max, assign_folds(description.digests, y, description.weights)
     if folds.max() < 2:
-        return FALLBACK * epsilon_max
+        return FALLBACK * largest
+    # Paths need exact small solves, whichever solver is to have the last word.
+    exact = WorkingSet(
+        tol=max(solver.tol, PATH_TOL), max_iter=solver.max_iter, max_time=solver.max_time
+    )
+    epsilons = [largest * 10 ** (-step / PER_DECADE) for step in range(PER_DECADE * DECADES + 1)]
     if rule == "aicc":
-        paths, criterion = [full], _aicc
+        paths, criteria = [_path(problem, epsilons, exact)], [_aicc(problem)]
     else:
-        paths, criterion = [], _held_out_error
-        for fold in range(folds.max() + 1):
-            out = folds == fold
-            keep = usable & ~out if own_columns else usable
-            path = _Path(matrix, y, np.where(out, 0.0, weights), keep, C, solver)
-            path.held_out, path.held_out_weights = out, weights[out]
-            paths.append(path)
-    return _follow(paths, criterion, epsilon_max, weights.sum(), n_distinct, solver)
-
-
-def _follow(paths, criterion, epsilon_max, total, n_distinct, solver):
-    """Lower epsilon on all paths together and choose one."""
-    epsilons, values = [], []
+        paths, criteria = _fold_paths(description, y, C, folds, epsilons, exact)
+    n_distinct = len({d for d, fold in zip(description.digests, folds, strict=True) if fold >= 0})
     # Half of the time is left for the final solve.
-    deadline = np.inf if solver.max_time is None else time.perf_counter() + solver.max_time / 2
-    for step in range(PER_DECADE * DECADES + 1):
-        epsilon = epsilon_max * 10 ** (-step / PER_DECADE)
-        for path in paths:
-            # K̃'y and alpha grow like the root of the sample size, and epsilon and C with them.
-            path.advance(epsilon, np.sqrt(path.total / total))
-        epsilons.append(epsilon)
-        values.append(sum(criterion(path) for path in paths))
-        n_support = max(len(path.solution.support) for path in paths)
-        if step - np.argmin(values) >= PATIENCE or n_support > DENSEST * n_distinct:
+    clock = Clock(None if solver.max_time is None else solver.max_time / 2)
+    values = []
+    for solutions in zip(*paths, strict=True):
+        values.append(sum(value(s) for value, s in zip(criteria, solutions, strict=True)))
+        n_support = max(len(solution.support) for solution in solutions)
+        if len(values) - 1 - np.argmin(values) >= PATIENCE or n_support > DENSEST * n_distinct:
             break
-        if time.perf_counter() >= deadline:
-            warnings.warn(
-                f"max_time ended the search for epsilon at {epsilon / epsilon_max:.2g} of "
-                "epsilon_max. Increase max_time, or give epsilon a number.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        if clock.over:
+            _warn_of_time(epsilons[len(values) - 1] / largest)
             break
-    return epsilons[np.argmax(np.array(values) <= _good_enough(min(values), criterion))]
+    enough = min(values) * (1 + SLACK) if rule == "auto" else min(values)
+    return epsilons[np.argmax(np.array(values) <= enough)]
 
 
-def _good_enough(best, criterion):
-    return best * (1 + SLACK) if criterion is _held_out_error else best
+def _fold_paths(description, y, C, folds, epsilons, solver):
+    """A path without each fold, and the function of its solutions that judges them."""
+    total, paths, criteria = description.weights.sum(), [], []
+    for fold in range(folds.max() + 1):
+        part = description.counting(folds != fold)
+        # K̃'y and alpha grow like the root of the sample size, and epsilon and C with them.
+        scale = np.sqrt(part.weights.sum() / total)
+        problem = part.problem(y, scale * C)
+        paths.append(_path(problem, [scale * epsilon for epsilon in epsilons], solver))
+        criteria.append(_held_out_error(description, y, folds == fold))
+    return paths, criteria
 
 
-class _Path:
-    """Warm-started solutions of one training set for decreasing epsilon."""
-
-    def __init__(self, matrix, y, weights, usable, C, solver):
-        self.matrix, self.y, self.C = matrix, y, C
-        self.problem = Problem.create(Standardized(matrix, weights, usable, y), y, C, 0.0)
-        # Paths need exact small solves, whichever solver is to have the last word.
-        self.solver = WorkingSet(
-            tol=max(solver.tol, PATH_TOL), max_iter=solver.max_iter, max_time=solver.max_time
-        )
-        self.workspace = self.solver.workspace(self.problem.K)
-        # Copies of the columns of a tall matrix, one for each path, would be several times K.
-        self.workspace.whole |= _is_tall(*matrix.shape)
-        self.total = weights.sum()
-        self.alpha = np.zeros(matrix.shape[1])
-
-    def advance(self, epsilon, scale):
-        problem = self.problem.with_parameters(epsilon=scale * epsilon, C=scale * self.C)
-        self.solution = self.solver.minimise(problem, start=self.alpha, workspace=self.workspace)
-        self.alpha = self.solution.alpha
-
-    def predictions(self):
-        support = self.solution.support
-        fit = self.matrix.columns_matvec(support, self.solution.coef[support])
-        return fit + self.solution.intercept
+def _path(problem, epsilons, solver):
+    """Solutions along a path."""
+    workspace = solver.workspace(problem.K)
+    # Copies of the columns of a tall matrix, one for each path, would be several times K.
+    workspace.whole |= _is_tall(*problem.K.shape)
+    return follow(problem, epsilons, solver, workspace=workspace)
 
 
 def _is_tall(L, P):
     return P <= MANY and L >= TALL * P
 
 
-def _held_out_error(path):
-    out = path.held_out
-    return path.held_out_weights @ np.square(path.predictions()[out] - path.y[out])
+def _held_out_error(description, y, out):
+    """The squared error of a solution on rows that it has not seen."""
+    matrix, weights = description.matrix, description.weights[out]
+
+    def error(solution):
+        support = solution.support
+        f = matrix.columns_matvec(support, solution.coef[support]) + solution.intercept
+        return weights @ np.square(f[out] - y[out])
+
+    return error
 
 
-def _aicc(path):
+def _aicc(problem):
     """``L log(RSS / L) + 2 df + 2 df (df + 1) / (L - df - 1)``, df the number of non-zeros."""
-    L, df = path.total, len(path.solution.support)
-    if L - df - 1 <= 0:
-        return np.inf
-    residual = path.problem.residual(path.alpha)
-    rss = max(residual @ residual, np.finfo(float).tiny)
-    return L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
+    L = problem.K.weights.sum()
+
+    def criterion(solution):
+        df = len(solution.support)
+        if L - df - 1 <= 0:
+            return np.inf
+        residual = problem.residual(solution.alpha)
+        rss = max(residual @ residual, np.finfo(float).tiny)
+        return L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
+
+    return criterion
+
+
+def _warn_of_time(share):
+    warnings.warn(
+        f"max_time ended the search for epsilon at {share:.2g} of epsilon_max. Increase max_time, "
+        "or give epsilon a number.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )

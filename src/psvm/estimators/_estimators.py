@@ -1,24 +1,18 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
+from typing import ClassVar
+
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_choice, check_labels, class_factors, target_type
-from ..solvers import check_weights
-from ._base import BasePSVM
+from .._docstrings import document
+from .._parameters import Choice, Later, Optional
+from ._base import BasePSVM, check_psvm
 from ._calibration import calibrate
-from ._description import Numbers
-from ._docstrings import ATTRIBUTES, PARAMETERS
-from ._target import Labels
-
-
-def _document(cls):
-    text = cls.__doc__.replace("{parameters}", PARAMETERS)
-    cls.__doc__ = text.replace("{attributes}", ATTRIBUTES)
-    return cls
+from ._docstrings import PARAGRAPHS
+from ._target import Labels, prepare
 
 
 def has_probability(model):
@@ -28,7 +22,7 @@ def has_probability(model):
     return True
 
 
-@_document
+@document(PARAGRAPHS)
 class PSVC(ClassifierMixin, BasePSVM):
     """Potential Support Vector Machine for classification.
 
@@ -40,7 +34,10 @@ class PSVC(ClassifierMixin, BasePSVM):
 
     Parameters
     ----------
-    {parameters}
+    {C, epsilon, epsilon_unit}
+    {kernel, gamma, degree, coef0, theta, rho, zeta}
+    {landmarks, n_landmarks, random_state}
+    {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights. Not for multi-label targets.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -60,7 +57,9 @@ class PSVC(ClassifierMixin, BasePSVM):
         The class labels; of a multi-label y, the numbers of its columns.
     calibrator_ : CalibratedClassifierCV
         What turns decision values into probabilities, if `probability` is set.
-    {attributes}
+    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
+    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -94,6 +93,13 @@ class PSVC(ClassifierMixin, BasePSVM):
     >>> model.alpha_.shape, bool(model.score(X, y) > 0.95)
     ((3, 150), True)
     """
+
+    _constraints: ClassVar = {
+        "class_weight": Later(),
+        "multi_class": Choice("ovo", "ovr"),
+        "decision_function_shape": Choice("ovr", "ovo"),
+        "probability": Optional(Choice("sigmoid", "isotonic"), nothing=False),
+    }
 
     def __init__(
         self,
@@ -157,18 +163,6 @@ class PSVC(ClassifierMixin, BasePSVM):
         tags.classifier_tags.multi_label = not self.probability
         return tags
 
-    def _check_parameters(self):
-        check_choice("multi_class", self.multi_class, ("ovo", "ovr"))
-        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        if self.multi_class == "ovr" and self.decision_function_shape == "ovo":
-            raise ValueError(
-                "decision_function_shape='ovo' needs multi_class='ovo': machines of one class "
-                "against the rest have no values of pairs."
-            )
-        if self.probability is not False:
-            check_choice("probability", self.probability, ("sigmoid", "isotonic"))
-        return super()._check_parameters()
-
     def fit(self, X, y, sample_weight=None):
         """Fit the model.
 
@@ -185,8 +179,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         -------
         self : PSVC
         """
-        solver = self._check_parameters()
-        checked, labels, weights = self._prepare_fit(X, y, sample_weight)
+        solver = check_psvm(self)
+        checked, labels, weights = prepare(self, X, y, sample_weight)
         self._fit(checked, labels, weights, solver)
         self._labels = Labels(labels.classes, None, labels.scheme)
         self.classes_ = labels.classes
@@ -198,36 +192,6 @@ class PSVC(ClassifierMixin, BasePSVM):
                 plain, X, labels.y, weights if weighted else None, self.probability
             )
         return self
-
-    def _prepare_fit(self, X, y, sample_weight):
-        """Validated X, the labels, and the weights of the rows."""
-        X, y = self._validate(X, y, ensure_min_samples=2, multi_output=True)
-        labels = self._make_labels(y)
-        weights = check_weights(sample_weight, X.shape[0])
-        weights = np.ones(X.shape[0]) if weights is None else weights
-        if labels.scheme == "multilabel":
-            return X, labels, weights
-        weights = weights * class_factors(self.class_weight, labels.classes[labels.code])
-        present = len(np.unique(labels.code[weights > 0]))
-        if present < max(len(labels.classes), 2):
-            raise ValueError(
-                "The number of classes has to be greater than one; got 1 class (among the rows "
-                "with positive weight)."
-                if present == 1
-                else f"Only {present} of {len(labels.classes)} classes have rows with positive "
-                "weight. Leave out the rows of the others."
-            )
-        return X, labels, weights
-
-    def _make_labels(self, y):
-        y = y.toarray() if sp.issparse(y) else y
-        if target_type("y", y) == "multilabel-indicator":
-            if self.class_weight is not None or self.probability:
-                name = "probability" if self.probability else "class_weight"
-                raise ValueError(f"{name} is not available for multi-label targets.")
-            return Labels(np.arange(y.shape[1]), y, "multilabel")
-        classes, code = check_labels("y", y)
-        return Labels(classes, code, "ovo" if len(classes) <= 2 else self.multi_class)
 
     def decision_function(self, X):
         """Decision values.
@@ -247,10 +211,8 @@ class PSVC(ClassifierMixin, BasePSVM):
             (``decision_function_shape="ovo"``), or the values of each class against the rest
             (``multi_class="ovr"``). Multi-label: the value of each label.
         """
-        decisions = self._decide(X)
-        if self.decision_function_shape == "ovo" and decisions.shape[1] > 1:
-            return decisions if self._labels.scheme == "multilabel" else -decisions
-        return self._labels.scores(decisions)
+        values = self._decide(X)
+        return self._labels.decisions(values, self.decision_function_shape)
 
     def predict(self, X):
         """Class labels.
@@ -269,8 +231,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         check_is_fitted(self)
         if self.probability:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
-        decisions = self._decide(X)
-        return self._labels.predict(decisions)
+        return self._labels.predict(self._decide(X))
 
     @available_if(has_probability)
     def predict_proba(self, X):
@@ -289,7 +250,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         return self.calibrator_.predict_proba(X)
 
 
-@_document
+@document(PARAGRAPHS)
 class PSVR(RegressorMixin, BasePSVM):
     """Potential Support Vector Machine for regression.
 
@@ -298,11 +259,16 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Parameters
     ----------
-    {parameters}
+    {C, epsilon, epsilon_unit}
+    {kernel, gamma, degree, coef0, theta, rho, zeta}
+    {landmarks, n_landmarks, random_state}
+    {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
 
     Attributes
     ----------
-    {attributes}
+    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
+    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -342,17 +308,9 @@ class PSVR(RegressorMixin, BasePSVM):
         -------
         self : PSVR
         """
-        solver = self._check_parameters()
-        X, numbers, weights = self._prepare_fit(X, y, sample_weight)
+        solver = check_psvm(self)
+        X, numbers, weights = prepare(self, X, y, sample_weight)
         return self._fit(X, numbers, weights, solver)
-
-    def _prepare_fit(self, X, y, sample_weight):
-        """Validated X, the numbers, and the weights of the rows."""
-        X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2, multi_output=True)
-        weights = check_weights(sample_weight, X.shape[0])
-        weights = np.ones(X.shape[0]) if weights is None else weights
-        y = y.toarray() if sp.issparse(y) else y
-        return X, Numbers(y.astype(np.float64)), weights
 
     def predict(self, X):
         """Predicted numbers.

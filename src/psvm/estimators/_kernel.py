@@ -1,18 +1,69 @@
 """The kernel of an estimator: its parameters, the objects it takes, and what it computes."""
 
 import threading
+from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
-from .._validation import check_choice, check_number, check_X_y, validate_data
+from .._parameters import Choice, Either, Number
+from .._validation import check_X_y, validate_data
 from ..kernels import Kernel, make_kernel
+from ..matrix import weighted_variance
 
 _TURN = threading.RLock()
 MEASURED = ("precomputed", "dyadic")
 """Kernels with which X is the matrix itself."""
 VECTORIAL = ("rbf", "linear", "poly", "laplacian", "plummer", "sine")
+GAMMA = Either(Choice("scale", "auto"), Number(above=0))
+"""What gamma may be."""
+
+
+def kernel_name(kernel):
+    """The name of a parameter `kernel`; "callable" for objects and functions."""
+    return "callable" if callable(kernel) else kernel
+
+
+def choose_kernel(model, X, weights):
+    """The kernel that the parameters of a model mean, with gamma from the weighted rows X.
+
+    It is an object, or the name of a kernel with which X is the matrix itself.
+    """
+    kernel = model.kernel
+    if isinstance(kernel, Kernel):
+        return clone(kernel)  # that of the user may change its parameters
+    if callable(kernel):
+        return UserKernel(kernel)
+    if kernel in MEASURED:
+        return kernel
+    return make_kernel(
+        kernel,
+        gamma=choose_gamma(model.gamma, X, weights),
+        degree=model.degree,
+        coef0=model.coef0,
+        theta=model.theta,
+        rho=model.rho,
+        zeta=model.zeta,
+    )
+
+
+class KernelChoice(Choice):
+    """The constraint of a parameter `kernel`: a name, a function, or a kernel and its parameters.
+
+    Parameters
+    ----------
+    *measured : str
+        The names in MEASURED that are allowed.
+    """
+
+    def __init__(self, *measured):
+        super().__init__(*VECTORIAL, *measured)
+
+    def __call__(self, name, value):
+        if not callable(value):
+            super().__call__(name, value)
+        elif isinstance(value, Kernel):
+            value.check_parameters()
 
 
 class KernelMixin:
@@ -21,8 +72,15 @@ class KernelMixin:
     It has the parameters `kernel`, `gamma`, `degree`, `coef0`, `theta`, `rho` and `zeta`.
     """
 
-    _measured = MEASURED
-    """The names in MEASURED that the estimator allows."""
+    _constraints: ClassVar = {
+        "kernel": KernelChoice(*MEASURED),
+        "gamma": GAMMA,
+        "degree": Number(least=0),
+        "coef0": Number(),
+        "theta": Number(),
+        "rho": Number(above=0),
+        "zeta": Number(above=0),
+    }
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -34,64 +92,37 @@ class KernelMixin:
 
     @property
     def _kernel_name(self):
-        return "callable" if callable(self.kernel) else self.kernel
+        return kernel_name(self.kernel)
 
     @property
     def _takes_vectors(self):
         """Whether X is a matrix; kernels of other objects check these themselves."""
         return not isinstance(self.kernel, Kernel) or bool(self.kernel.takes_vectors)
 
-    def _check_kernel(self):
-        """Check the kernel and its parameters."""
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, (*VECTORIAL, *self._measured))
-        if isinstance(self.gamma, str):
-            check_choice("gamma", self.gamma, ("scale", "auto"))
-        else:
-            check_number("gamma", self.gamma, above=0)
-        for name in ("coef0", "theta"):
-            check_number(name, getattr(self, name))
-        check_number("degree", self.degree, least=0)
-        for name in ("rho", "zeta"):
-            check_number(name, getattr(self, name), above=0)
-        if isinstance(self.kernel, Kernel):
-            self.kernel.check_parameters()
-
     def _validate(self, X, y="no_validation", **options):
-        """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
-        if not self._takes_vectors:
-            return self._validate_objects(X, y, **options)
-        if self._kernel_name in MEASURED:
-            storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
-        else:
-            storage = {"accept_sparse": "csr", "dtype": np.float64}
-        return validate_data(self, X, y, **storage, **options)
+        return validate(self, X, y, **options)
 
-    def _validate_objects(self, X, y, reset=True, **options):
-        """Objects as their kernel wants them; the target as for vectors."""
-        X = self.kernel.check_objects(X)
-        if isinstance(y, str) and y == "no_validation":
-            return X
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but it is None.")
-        _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
-        return X, y
 
-    def _make_kernel(self, X, weights):
-        """The kernel as an object, with gamma from the weighted rows X."""
-        if isinstance(self.kernel, Kernel):
-            return clone(self.kernel)  # that of the user may change its parameters
-        if callable(self.kernel):
-            return UserKernel(self.kernel)
-        return make_kernel(
-            self.kernel,
-            gamma=choose_gamma(self.gamma, X, weights),
-            degree=self.degree,
-            coef0=self.coef0,
-            theta=self.theta,
-            rho=self.rho,
-            zeta=self.zeta,
-        )
+def validate(model, X, y="no_validation", **options):
+    """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
+    if isinstance(model.kernel, Kernel) and not model.kernel.takes_vectors:
+        return _validate_objects(model, X, y, **options)
+    if kernel_name(model.kernel) in MEASURED:
+        storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
+    else:
+        storage = {"accept_sparse": "csr", "dtype": np.float64}
+    return validate_data(model, X, y, **storage, **options)
+
+
+def _validate_objects(model, X, y, reset=True, **options):
+    """Objects as their kernel wants them; the target as for vectors."""
+    X = model.kernel.check_objects(X)
+    if isinstance(y, str) and y == "no_validation":
+        return X
+    if y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but it is None.")
+    _, y = check_X_y(np.zeros((X.shape[0], 1)), y, **options)
+    return X, y
 
 
 class UserKernel(Kernel):
@@ -110,19 +141,10 @@ def choose_gamma(gamma, X, weights):
     if not isinstance(gamma, str):
         return gamma
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = _weighted_variance(X, weights) if gamma == "scale" else 1.0
+        variance = weighted_variance(X, weights) if gamma == "scale" else 1.0
     if not np.isfinite(variance):
         raise ValueError(
             "X has entries too large to be squared in double precision; scale the features, or "
             "give gamma a number."
         )
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def _weighted_variance(X, weights):
-    """Variance of all entries of X with weighted rows."""
-    total = weights.sum() * X.shape[1]
-    mean = weights @ X.sum(axis=1) / total
-    if sp.issparse(X):
-        return float((weights @ X.multiply(X).sum(axis=1) / total - mean**2).item())
-    return float(weights @ np.square(X - mean).sum(axis=1) / total)

@@ -1,19 +1,22 @@
-"""Descriptive vectors other than the training vectors: the complex features of `000` 2.4.3."""
+"""Landmarks: descriptive vectors other than the training vectors.
+
+Hochreiter & Obermayer 2004, section 2.4.3, call them complex features.
+"""
 
 import numbers
 from collections.abc import Iterable
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from .._parameters import Integer, Seed
 from .._validation import check_choice, check_positive_integer, shown
 from ..kernels import Kernel, Linear
-from ..matrix import row_digests
+from ..matrix import as_dense, row_digests
 
 RULES = ("kmeans", "random", "pca")
 FITTED = ("cluster_centers_", "means_", "components_")
@@ -22,18 +25,25 @@ LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 
 
-def check_landmarks(rule, count, kernel):
-    """Check the parameters `landmarks` and `n_landmarks` before there is any data."""
-    check_positive_integer("n_landmarks", count)
+def _check_rule(name, rule):
+    """The constraint of the parameter `landmarks`."""
     if isinstance(rule, str):
-        check_choice("landmarks", rule, RULES)
+        check_choice(name, rule, RULES)
     elif _is_count(rule):
-        check_positive_integer("landmarks", rule)
+        check_positive_integer(name, rule)
     elif rule is not None and not _is_rule(rule) and not isinstance(rule, Iterable):
         raise TypeError(
-            f"landmarks must be objects, a number of them, one of {', '.join(RULES)} or an "
+            f"{name} must be objects, a number of them, one of {', '.join(RULES)} or an "
             f"object with fit, got {shown(rule)}."
         )
+
+
+LANDMARKS = {"landmarks": _check_rule, "n_landmarks": Integer(least=1), "random_state": Seed()}
+"""Constraints of the parameters that choose descriptive objects."""
+
+
+def check_landmarks(rule, kernel):
+    """Check that the parameters `landmarks` and `kernel` suit each other."""
     if _is_rule(rule) and rule != "random" and not getattr(kernel, "takes_vectors", True):
         raise ValueError(
             f"landmarks={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "
@@ -44,6 +54,21 @@ def check_landmarks(rule, count, kernel):
             "landmarks='pca' are directions, not points: they need kernel='linear', got "
             f"{kernel!r}."
         )
+
+
+def landmarks_for(model, X, weights, kernel):
+    """The descriptive objects of a model with the parameters; None if the rows describe."""
+    if model.landmarks is None:
+        return None
+    return find_landmarks(
+        model.landmarks,
+        X,
+        weights,
+        count=model.n_landmarks,
+        kernel=kernel,
+        names=getattr(model, "feature_names_in_", None),
+        random_state=model.random_state,
+    )
 
 
 def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
@@ -166,7 +191,7 @@ def _directions(X, weights, count, rng):
         _, values, V = svds(operator, k=count, v0=start, return_singular_vectors="vh")
         V = V[np.argsort(-values)]
     else:
-        X = X.toarray() if sp.issparse(X) else X
+        X = as_dense(X)
         V = np.linalg.svd(root[:, None] * (X - mean), full_matrices=False)[2]
     largest = V[np.arange(len(V)), np.abs(V).argmax(axis=1)]
     return V * np.sign(largest)[:, None]

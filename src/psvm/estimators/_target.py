@@ -1,16 +1,30 @@
-"""More than two classes by means of a machine for two: one-vs-one and one-vs-rest.
+"""The target: labels or numbers, the machines that it needs, and what their values mean.
 
-The classes are codes ``0 .. n_classes - 1``. A machine of the pair ``(i, j)``, ``i < j``, is fitted
+Classes are codes ``0 .. n_classes - 1``. A machine of the pair ``(i, j)``, ``i < j``, is fitted
 to the rows of both classes with the target -1 for class i and +1 for class j. Nothing here knows
 what the machine is.
 """
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import is_classifier
 
-from ._description import Task
+from .._validation import check_labels, class_factors, target_type
+from ..matrix import as_dense
+from ..solvers import check_weights
+from ._kernel import validate
+
+
+class Task(NamedTuple):
+    """What one machine learns."""
+
+    rows: np.ndarray
+    """Indices of its rows."""
+    target: np.ndarray
+    """The number that each of them has."""
 
 
 def class_pairs(n_classes):
@@ -154,6 +168,91 @@ class Labels:
         n_classes = len(self.classes)
         return decisions[:, 0] if n_classes == 2 else class_scores(decisions, n_classes)
 
+    def decisions(self, values, shape):
+        """What `decision_function` returns: `scores`, or the values of all pairs ("ovo").
+
+        These are positive for the first class of a pair, as in scikit-learn's SVC.
+        """
+        if shape == "ovo" and values.shape[1] > 1:
+            return values if self.scheme == "multilabel" else -values
+        return self.scores(values)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """The target of a regression: one machine per output.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n,) or (n, n_outputs)
+    """
+
+    classifies = False
+    alike = False
+    """Each output may have its own noise."""
+
+    y: np.ndarray
+
+    def tasks(self, rows=None):
+        """Rows and target of each machine; of some rows, numbered among these."""
+        y = self.y if rows is None else self.y[rows]
+        every = np.arange(len(y))
+        return [Task(every, column) for column in y.reshape(len(y), -1).T]
+
+    def predict(self, decisions):
+        """Numbers from the values of all machines, one per column."""
+        return decisions[:, 0] if self.y.ndim == 1 else decisions
+
+    @property
+    def single(self):
+        """Whether there is one machine."""
+        return self.y.ndim == 1
+
+    @property
+    def key(self):
+        """One number per row, by which rows are spread over folds."""
+        return self.y.reshape(len(self.y), -1)[:, 0]
+
+
+def prepare(model, X, y, sample_weight):
+    """Validated X, the target, and the weights of the rows, as `PSVC` or `PSVR` take them."""
+    classifies = is_classifier(model)
+    X, y = validate(model, X, y, y_numeric=not classifies, ensure_min_samples=2, multi_output=True)
+    y = as_dense(y)
+    weights = check_weights(sample_weight, X.shape[0])
+    weights = np.ones(X.shape[0]) if weights is None else weights
+    if not classifies:
+        return X, Numbers(y.astype(np.float64)), weights
+    labels = _make_labels(model, y)
+    return X, labels, _weigh_classes(model, labels, weights)
+
+
+def _make_labels(model, y):
+    if target_type("y", y) == "multilabel-indicator":
+        if model.class_weight is not None or model.probability:
+            name = "probability" if model.probability else "class_weight"
+            raise ValueError(f"{name} is not available for multi-label targets.")
+        return Labels(np.arange(y.shape[1]), y, "multilabel")
+    classes, code = check_labels("y", y)
+    return Labels(classes, code, "ovo" if len(classes) <= 2 else model.multi_class)
+
+
+def _weigh_classes(model, labels, weights):
+    """The weights times those of the classes, each of which must have some."""
+    if labels.scheme == "multilabel":
+        return weights
+    weights = weights * class_factors(model.class_weight, labels.y)
+    present = len(np.unique(labels.code[weights > 0]))
+    if present < max(len(labels.classes), 2):
+        raise ValueError(
+            "The number of classes has to be greater than one; got 1 class (among the rows "
+            "with positive weight)."
+            if present == 1
+            else f"Only {present} of {len(labels.classes)} classes have rows with positive "
+            "weight. Leave out the rows of the others."
+        )
+    return weights
+
 
 class OneVsOneMixin:
     """`decision_function` and `predict` of a classifier that fits pairs of classes.
@@ -179,12 +278,8 @@ class OneVsOneMixin:
             decision values to break ties ("ovr"), or the values of all pairs ("ovo"), positive
             for the first class of the pair as in scikit-learn's SVC.
         """
-        decisions = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            return decisions[:, 0]
-        if self.decision_function_shape == "ovo":
-            return -decisions
-        return class_scores(decisions, len(self.classes_))
+        values = self._pair_decisions(X)
+        return Labels(self.classes_, None, "ovo").decisions(values, self.decision_function_shape)
 
     def predict(self, X):
         """Class labels: most votes, then the largest sum of decision values, then the first class.
@@ -198,7 +293,5 @@ class OneVsOneMixin:
         -------
         ndarray of shape (n_samples,)
         """
-        decisions = self._pair_decisions(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(decisions[:, 0] > 0).astype(np.intp)]
-        return self.classes_[class_scores(decisions, len(self.classes_)).argmax(axis=1)]
+        values = self._pair_decisions(X)
+        return Labels(self.classes_, None, "ovo").predict(values)

@@ -3,7 +3,15 @@
 from ._compare import Comparison, compare
 from ._cross_validate import CrossValidation, cross_validate
 from ._permutation import PermutationSignificance, permutation_test
-from ._reject import RejectOption, confidence, has_information, reject_scores
+from ._reject import (
+    REJECT_RULES,
+    RESPONSE_METHODS,
+    RejectOption,
+    check_columns,
+    confidence,
+    has_information,
+    reject_scores,
+)
 from ._reject_curve import ErrorRejectCurve, ErrorRejectDisplay, error_reject_curve
 from ._roc import AreaEstimate, RocBand, delong_test, roc_area, roc_band, roc_band_of_folds
 from ._significance import (

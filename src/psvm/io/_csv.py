@@ -34,7 +34,7 @@ def read_csv(path, options):
             text.add(found.column)
 
 
-class Block:
+class TextBlock:
     """A piece of the text, followed by a byte that is not part of it."""
 
     def __init__(self, source):
@@ -75,7 +75,7 @@ class Reading:
 
     def __init__(self, source, options, text):
         self.source, self.options, self.path = source, options, source.path
-        self.block = Block(source)
+        self.block = TextBlock(source)
         head = self.block.head()
         if b"\0" in head[:4096]:
             raise DataError(

@@ -20,7 +20,9 @@ def main():
     out.flush()
     try:
         with h5py.File(request["path"], "r") as file:
-            reply, arrays = Reading(h5py, np, file, request["most_bytes"]).answer(request["target"])
+            reply, arrays = H5adReading(h5py, np, file, request["most_bytes"]).answer(
+                request["target"]
+            )
         reply["arrays"] = [(name, a.dtype.str, a.shape) for name, a in arrays.items()]
         line = json.dumps(reply).encode()
     except Exception as error:  # whatever the libraries make of a damaged file
@@ -32,7 +34,7 @@ def main():
     out.flush()
 
 
-class Reading:
+class H5adReading:
     """What is asked of a file."""
 
     def __init__(self, h5py, np, file, most_bytes):

@@ -24,7 +24,7 @@ COMPLAINTS = {
 
 
 @dataclass(frozen=True)
-class Header:
+class MarketHeader:
     """The first lines of a file.
 
     Attributes
@@ -143,7 +143,7 @@ def _read_size(text, dense, field, symmetry, path):
         )
     if not dense:
         refuse_empty_rows(rows, n_entries, path, line)
-    return Header(dense, field, symmetry, (rows, columns), n_entries, position)
+    return MarketHeader(dense, field, symmetry, (rows, columns), n_entries, position)
 
 
 def _dense_entries(rows, columns, symmetry):

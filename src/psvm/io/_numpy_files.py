@@ -24,7 +24,7 @@ PYTHON2_INTEGER = re.compile(r"(?<=\d)L(?=[,)])")
 
 
 @dataclass(frozen=True)
-class Header:
+class ArrayHeader:
     """What an npy file says about its array."""
 
     dtype: np.dtype
@@ -117,7 +117,7 @@ def _as_header(content):
         raise ValueError(f"the type {descr!r} is not read")
     if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError(f"{shape!r} is not a shape")
-    return Header(dtype, shape, "F" if fortran else "C")
+    return ArrayHeader(dtype, shape, "F" if fortran else "C")
 
 
 def _is_text(data, dtype):

@@ -1,11 +1,11 @@
 """Kernels as small objects: ``kernel(X, Z)`` is the matrix of all values, ``k1 + k2`` a kernel."""
 
-from ._base import Constant, Kernel, Normalized, Product, Sum, normalized
+from ._base import Constant, Kernel, Normalized, PreparedParts, Product, Sum, normalized
 from ._sequence import Sequence, parse_fasta, read_fasta
 from ._sequence_alignment import LocalAlignment, NeedlemanWunsch, SmithWaterman
-from ._sequence_features import FeatureMap
+from ._sequence_features import FeatureKernel, FeatureMap, FeatureTable
 from ._sequence_motif import Motif, from_prosite
-from ._sequence_pairs import Subsequence, WeightedDegree
+from ._sequence_pairs import PairKernel, PreparedSequences, Subsequence, WeightedDegree
 from ._sequence_words import Mismatch, Spectrum
 from ._vector import RBF, Laplacian, Linear, Plummer, Polynomial, Sine, make_kernel
 

@@ -158,7 +158,7 @@ class Constant(Kernel):
         return np.full((X.shape[0], Z.shape[0]), self.value, dtype=dtype)
 
 
-class _Parts:
+class PreparedParts:
     """Several translations of the same objects, indexed together."""
 
     def __init__(self, *parts):
@@ -166,7 +166,7 @@ class _Parts:
         self.shape = (parts[0].shape[0],)
 
     def __getitem__(self, index):
-        return _Parts(*(part[index] for part in self.parts))
+        return PreparedParts(*(part[index] for part in self.parts))
 
 
 class _Pair(Kernel):
@@ -210,7 +210,7 @@ class _Pair(Kernel):
         return X
 
     def prepare(self, X):
-        return _Parts(self.k1.prepare(X), self.k2.prepare(X))
+        return PreparedParts(self.k1.prepare(X), self.k2.prepare(X))
 
     def evaluate(self, X, Z):
         return self._join(
@@ -306,7 +306,7 @@ class Normalized(Kernel):
             )
         roots = np.sqrt(squares)
         inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
-        return _Parts(prepared, inverse)
+        return PreparedParts(prepared, inverse)
 
     def evaluate(self, X, Z):
         K = self.kernel.evaluate(X.parts[0], Z.parts[0])

@@ -9,7 +9,7 @@ from .._core._sequences import local_alignment
 from .._validation import check_choice, check_flag, check_number, shown
 from ._sequence import code_points
 from ._sequence_features import rank
-from ._sequence_pairs import PairKernel, Prepared
+from ._sequence_pairs import PairKernel, PreparedSequences
 
 LARGEST_SCORE = 2**20
 """Scores and gap costs that parasail can add up."""
@@ -129,7 +129,7 @@ class LocalAlignment(AlignmentKernel):
 
     def prepare(self, X):
         # The logarithm is what can be represented; exponentials are taken after normalising.
-        prepared = Prepared(X, np.zeros(len(X)))
+        prepared = PreparedSequences(X, np.zeros(len(X)))
         if self.normalize:
             prepared.values = self._diagonal(X)
         return prepared

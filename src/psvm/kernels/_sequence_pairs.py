@@ -19,7 +19,7 @@ class PairKernel(SequenceKernel):
         """Values of all pairs, not normalised; each pair once if X is Z."""
 
     def prepare(self, X):
-        prepared = Prepared(X, np.ones(len(X)))
+        prepared = PreparedSequences(X, np.ones(len(X)))
         if self.normalize:
             roots = np.sqrt(self._positive_diagonal(prepared))
             prepared.values = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
@@ -48,7 +48,7 @@ class PairKernel(SequenceKernel):
         return values
 
 
-class Prepared:
+class PreparedSequences:
     """Sequences and a number for each, with which its values are normalised; indexed together."""
 
     def __init__(self, sequences, values):
@@ -56,7 +56,7 @@ class Prepared:
         self.shape = (len(sequences),)
 
     def __getitem__(self, index):
-        return Prepared(self.sequences[index], self.values[index])
+        return PreparedSequences(self.sequences[index], self.values[index])
 
 
 class WeightedDegree(PairKernel):

@@ -1,4 +1,4 @@
-"""Kernels of vectors (SPEC section 8). All of them work on dense and sparse rows.
+"""Kernels of vectors. All of them work on dense and sparse rows.
 
 A kernel is evaluated in the precision of its arguments: float32 only if both are. Products are
 BLAS calls whose results are worked on tile by tile, while they are in the cache.

@@ -17,7 +17,7 @@ UNEVEN = 1e8
 
 
 class Standardized:
-    """The standardised matrix of SPEC section 2, without a copy of K.
+    """The standardised matrix K̃ without a copy of K.
 
     With row weights w (all 1 by default), ``m = w'K / sum(w)`` and ``s_j`` the centred norm::
 

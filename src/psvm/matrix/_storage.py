@@ -95,20 +95,26 @@ def drop_columns(X, drop):
     return sp.csr_array((X.data[stay], (row[stay], column)), shape=(n, p - len(drop)))
 
 
-def column_ranges(X):
-    """Places, least and greatest values of columns; of a csr matrix only those with entries.
+def stored_columns(X):
+    """The columns that may have entries: a matrix of them, their places, least and greatest values.
 
     A sparse matrix may have billions of columns, so nothing here is as long.
     """
     if not sp.issparse(X):
-        return range(X.shape[1]), X.min(axis=0), X.max(axis=0)
+        return X, range(X.shape[1]), X.min(axis=0), X.max(axis=0)
+    X = sp.csr_array(X)
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    n = X.shape[0]
     places, column = np.unique(X.indices, return_inverse=True)
     low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
     np.fmin.at(low, column, X.data)
     np.fmax.at(high, column, X.data)
-    gaps = np.bincount(column, minlength=len(places)) < X.shape[0]
+    gaps = np.bincount(column, minlength=len(places)) < n
     low[gaps], high[gaps] = np.minimum(low[gaps], 0), np.maximum(high[gaps], 0)
-    return places, low, high
+    X = sp.csr_array((X.data, column, X.indptr), shape=(n, len(places)))
+    return X, places, low, high
 
 
 def weighted_variance(X, weights):

@@ -1,32 +1,29 @@
 """What `PSVCCV` and `PSVRCV` share: parameters, the choice, and the chosen model."""
 
-import numbers
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._folds import check_scoring
-from .._plotting import new_axes
-from .._validation import (
-    check_choice,
-    check_flag,
-    check_jobs,
-    check_list,
-    check_number,
-    check_path,
-    check_positive_integer,
-    check_vector,
+from .._parameters import (
+    Choice,
+    Each,
+    FilePath,
+    Flag,
+    Jobs,
+    Later,
+    Number,
+    Optional,
+    check_parameters,
 )
-from ..estimators import KernelMixin, PerColumnMixin, choose_gamma
-from ._search import Search
+from .._plotting import new_axes
+from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
+from ._grid import make_epsilons
+from ._search import PathSearch
 from ._table import RULES, choose, cv_results
 
-WIDTHS = 3.0 ** np.arange(-3, 2)
-"""gamma in units of "scale"."""
-MOST_EPSILONS = 10_000
-"""Points of a path: many more than can be told apart."""
-WITH_GAMMA = ("rbf", "laplacian", "poly")
 SHARED = (
     "kernel",
     "degree",
@@ -48,6 +45,21 @@ SHARED = (
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
+    _constraints: ClassVar = {
+        "epsilons": Later(),
+        "min_ratio": Later(),
+        "Cs": Each(Number(above=0, infinite=True)),
+        "gammas": Optional(Each(GAMMA)),
+        "cv": Later(),
+        "scoring": lambda name, value: check_scoring(value),
+        "rule": Choice(*RULES),
+        "strategy": Choice("grid", "coarse_to_fine"),
+        "path_tol": Number(above=0),
+        "n_jobs": Jobs(),
+        "results_file": Optional(FilePath()),
+        "verbose": Flag(),
+    }
+    """Of the search; the other parameters are those of the model."""
     _model = None
     """The class of the model."""
     _shared = SHARED
@@ -56,9 +68,9 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight):
         model = self._model(**{name: getattr(self, name) for name in self._shared})
         self._check_search()
-        model._check_parameters()
-        checked, target, weights = model._prepare_fit(X, y, sample_weight)
-        search = Search(self, model, checked, target, weights, sample_weight)
+        check_psvm(model)
+        checked, target, weights = prepare(model, X, y, sample_weight)
+        search = PathSearch(self, model, checked, target, weights, sample_weight)
         rounds = search.run()
         table = cv_results(rounds)
         slack = self._slack if self.scoring is None else 0.0
@@ -84,54 +96,14 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         self.n_splits_ = len(search.folds)
 
     def _check_search(self):
-        check_choice("rule", self.rule, RULES)
-        check_choice("strategy", self.strategy, ("grid", "coarse_to_fine"))
-        check_number("path_tol", self.path_tol, above=0)
-        check_flag("verbose", self.verbose)
-        check_jobs(self.n_jobs)
-        check_scoring(self.scoring)
-        if self.results_file is not None:
-            check_path("results_file", self.results_file)
-        Cs = check_list("Cs", self.Cs)
-        for C in Cs:
-            check_number("Cs", C, above=0, infinite=True)
+        check_parameters(self)
+        Cs = list(self.Cs)
         if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:
             raise ValueError(
                 "strategy='coarse_to_fine' needs finite Cs, or a single one, got "
                 f"{self.Cs!r}: there is nothing between a number and infinity."
             )
-        self._check_epsilons()
-
-    def _check_epsilons(self):
-        """The shares of epsilon_max, decreasing."""
-        if isinstance(self.epsilons, numbers.Integral):
-            check_positive_integer("epsilons", self.epsilons, most=MOST_EPSILONS)
-            check_number("min_ratio", self.min_ratio, above=0, below=1)
-            return np.geomspace(1.0, self.min_ratio, self.epsilons + 1)[1:]
-        epsilons = np.unique(check_vector("epsilons", self.epsilons))[::-1]
-        if epsilons[0] > 1 or epsilons[-1] < 0:
-            raise ValueError(
-                "epsilons must lie between 0 and 1: they are shares of the epsilon from which on "
-                f"all variables are 0. Got values from {epsilons[-1]:.6g} to {epsilons[0]:.6g}."
-            )
-        return epsilons
-
-    def _make_gammas(self, X, weights):
-        """The values of gamma as numbers."""
-        if self._kernel_name not in WITH_GAMMA:
-            if self.gammas is not None:
-                raise ValueError(f"gammas must be None: kernel={self.kernel!r} has no gamma.")
-            return ["scale"]
-        if self.gammas is None:
-            return (WIDTHS * choose_gamma("scale", X, weights)).tolist()
-        gammas = []
-        for gamma in check_list("gammas", self.gammas):
-            if isinstance(gamma, str):
-                check_choice("gammas", gamma, ("scale", "auto"))
-            else:
-                check_number("gammas", gamma, above=0)
-            gammas.append(float(choose_gamma(gamma, X, weights)))
-        return gammas
+        make_epsilons(self.epsilons, self.min_ratio)
 
     def predict(self, X):
         """Predict with the chosen model.

@@ -10,7 +10,7 @@ from sklearn.model_selection import LeaveOneOut
 from .._folds import make_splits
 from .._threads import threads
 from .._validation import shown
-from ..estimators import BasePSVM, Training
+from ..estimators import BasePSVM, check_psvm, describe_for, prepare
 from ..matrix import FEW, DenseMatrix, Standardized, block_slices, with_norms
 from ..problem import Problem
 from ..solvers import WorkingSet
@@ -96,14 +96,17 @@ def cross_val_error(model, X, y, *, cv="loo", sample_weight=None):
             "sklearn.model_selection.cross_val_predict, which chooses it in each fold."
         )
     model = clone(model)
-    solver = model._check_parameters()
-    X, target, weights = model._prepare_fit(X, y, sample_weight)
+    solver = check_psvm(model)
+    X, target, weights = prepare(model, X, y, sample_weight)
     own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
     folds = _make_folds(cv, target, X.shape[0])
     with threads():
-        training = model._make_training(model._describe(X, weights), weights, model._digests(X))
-        run = _Run(model, training, target, WorkingSet(tol=solver.tol))
-        decisions, n_support = run.held_out(folds)
+        description = describe_for(model, X, weights)
+        machines = [
+            _PrimedMachine(model, description.part(task.rows), task, WorkingSet(tol=solver.tol))
+            for task in target.tasks()
+        ]
+        decisions, n_support = _held_out(description.matrix, machines, folds)
     return _summary(target, decisions, folds, own, n_support)
 
 
@@ -116,27 +119,18 @@ def _make_folds(cv, target, n):
     return folds
 
 
-class _Run:
-    """The machines of all rows, and those of the folds that start from them."""
-
-    def __init__(self, model, training, target, solver):
-        self.training = training
-        self.machines = [
-            _Machine(model, training.part(task.rows), task, solver) for task in target.tasks()
-        ]
-
-    def held_out(self, folds):
-        """Decisions for all rows, one column per machine, and support objects of the folds."""
-        L, P = self.training.matrix.shape
-        decisions, support = np.empty((L, len(self.machines))), np.zeros((len(folds), P), bool)
-        for k, machine in enumerate(self.machines):
-            for f, predictor in enumerate(machine.predictors([fold.test for fold in folds], L)):
-                test, used = folds[f].test, np.flatnonzero(predictor.coef)
-                columns = machine.columns[used]
-                values = self.training.matrix.part(test, columns).matvec(predictor.coef[used])
-                decisions[test, k] = values + predictor.intercept
-                support[f, columns] = True
-        return decisions, support.sum(axis=1)
+def _held_out(matrix, machines, folds):
+    """Decisions for all rows, one column per machine, and support objects of the folds."""
+    L, P = matrix.shape
+    decisions, support = np.empty((L, len(machines))), np.zeros((len(folds), P), bool)
+    for k, machine in enumerate(machines):
+        for f, predictor in enumerate(machine.predictors([fold.test for fold in folds], L)):
+            test, used = folds[f].test, np.flatnonzero(predictor.coef)
+            columns = machine.columns[used]
+            values = matrix.part(test, columns).matvec(predictor.coef[used])
+            decisions[test, k] = values + predictor.intercept
+            support[f, columns] = True
+    return decisions, support.sum(axis=1)
 
 
 class _Predictor(NamedTuple):
@@ -146,7 +140,7 @@ class _Predictor(NamedTuple):
     intercept: float
 
 
-class _Machine:
+class _PrimedMachine:
     """One machine: its solution for all rows, and those without some of them.
 
     Without a few rows the solution lives on columns that were in the support or near it. These
@@ -154,34 +148,33 @@ class _Machine:
     another column would have to join; such a fold is solved with all columns.
     """
 
-    def __init__(self, model, training, task, solver):
-        self.model, self.training, self.solver = model, training, solver
-        self.columns, self.rows, self.y = training.columns, task.rows, task.target
-        self.solution = self.solve(training.standardized(self.y))
+    def __init__(self, model, description, task, solver):
+        self.model, self.description, self.solver = model, description, solver
+        self.columns, self.rows, self.y = description.columns, task.rows, task.target
+        self.solution = self.solve(description.problem(self.y, model.C))
         self.near = _near(self.solution)
-        self.few = _Few(training.matrix.columns(self.near), training.weights)
-        self.statistics = training.matrix.column_statistics(training.weights)
+        self.few = _Few(description.matrix.columns(self.near), description.weights)
+        self.statistics = description.matrix.column_statistics(description.weights)
 
-    def solve(self, K, start=None, epsilon_max=None):
-        """The solution for a standardised matrix; its epsilon_max may come from more columns."""
-        problem = Problem.create(K, self.y, self.model.C, self.model.epsilon)
+    def solve(self, problem, start=None, epsilon_max=None):
+        """The solution of a problem; its epsilon_max may come from more columns."""
+        epsilon = self.model.epsilon
         if self.model.epsilon_unit == "max":
-            largest = problem.epsilon_max if epsilon_max is None else epsilon_max
-            problem = problem.with_parameters(epsilon=self.model.epsilon * largest)
-        return self.solver.minimise(problem, start=start)
+            epsilon *= problem.epsilon_max if epsilon_max is None else epsilon_max
+        return self.solver.minimise(problem.with_parameters(epsilon=epsilon), start=start)
 
     def predictors(self, tests, n_rows):
         """The predictor of each fold, given its held-out rows."""
         place = np.full(n_rows, -1)
         place[self.rows] = np.arange(len(self.rows))
         out = [place[test][place[test] >= 0] for test in tests]
-        size = 8 * max(self.training.matrix.shape)
+        size = 8 * max(self.description.matrix.shape)
         for block in block_slices(len(out), size):
             yield from self.block(out[block])
 
     def block(self, out):
         """Predictors of some folds, which are certified together."""
-        folds = _Folds(self.training, self.statistics, out)
+        folds = _Folds(self.description, self.statistics, out)
         targets = np.column_stack([folds.centred(f, self.y) for f in range(len(out))])
         largest = np.abs(folds.products(targets)).max(axis=0, initial=0.0)
         solutions = [self.solve_near(folds, f, largest[f]) for f in range(len(out))]
@@ -199,21 +192,23 @@ class _Machine:
                 yield self.solve_all(folds, f, solution)
 
     def solve_near(self, folds, f, epsilon_max):
-        K = Standardized(self.few, folds.weights[f], folds.usable[f][self.near])
-        start = np.where(folds.usable[f], self.solution.alpha, 0.0)[self.near]
-        return self.solve(K, start, epsilon_max)
+        part = folds.parts[f]
+        K = Standardized(self.few, part.weights, part.usable[self.near])
+        start = np.where(part.usable, self.solution.alpha, 0.0)[self.near]
+        return self.solve(Problem.create(K, self.y, self.model.C, 0.0), start, epsilon_max)
 
     def solve_all(self, folds, f, near):
-        K = Standardized(self.training.matrix, folds.weights[f], folds.usable[f])
+        part = folds.parts[f]
+        K = Standardized(part.matrix, part.weights, part.usable)
         start = np.zeros(len(self.columns))
         start[self.near] = near.alpha
-        solution = self.solve(K, start)
+        solution = self.solve(Problem.create(K, self.y, self.model.C, 0.0), start)
         return _Predictor(solution.coef, solution.intercept)
 
     def residual(self, folds, f, solution):
         """``w (y - f(x))`` of the rows, 0 for those held out."""
         values = self.few.matvec(solution.coef) + solution.intercept
-        return folds.weights[f] * (self.y - values)
+        return folds.parts[f].weights * (self.y - values)
 
 
 def _near(solution):
@@ -243,35 +238,34 @@ class _Few(DenseMatrix):
 
 
 class _Folds:
-    """Weights, usable columns and statistics of the columns without the rows `out` of each fold.
+    """The description without the rows `out` of each fold, and statistics of its columns.
 
     A fold is `doubtful` where a column has lost so much of its variance that the rest is rounding.
     """
 
-    def __init__(self, training, statistics, out):
-        self.matrix, every = training.matrix, training.weights
+    def __init__(self, description, statistics, out):
+        self.matrix, every = description.matrix, description.weights
         means, norms, _ = statistics
         every_column = np.arange(len(means))
-        self.weights, self.usable, inverse, self.doubtful = [], [], [], []
+        self.parts, inverse, self.doubtful = [], [], []
         for rows in out:
-            weights, removed = every.copy(), every[rows]
-            weights[rows] = 0.0
-            usable = Training(self.matrix, weights, training.identity, training.columns).usable
+            counts = np.ones(len(every))
+            counts[rows] = 0.0
+            part, removed = description.counting(counts), every[rows]
             deviation = self.matrix.part(rows, every_column).columns(slice(None)) - means
-            left = weights.sum()
+            left = part.weights.sum()
             shift = removed @ deviation / left
             squares = np.square(norms) - removed @ np.square(deviation) - left * shift**2
             small = squares <= SMALL * np.square(norms)
-            self.doubtful.append((small & usable & (norms > 0)).any())
+            self.doubtful.append((small & part.usable & (norms > 0)).any())
             with np.errstate(divide="ignore"):
-                inverse.append(np.where(usable & ~small, 1 / np.sqrt(np.abs(squares)), 0.0))
-            self.weights.append(weights)
-            self.usable.append(usable)
+                inverse.append(np.where(part.usable & ~small, 1 / np.sqrt(np.abs(squares)), 0.0))
+            self.parts.append(part)
         self._inverse = np.array(inverse).T
 
     def centred(self, f, y):
         """``w (y - mean)`` of one fold."""
-        weights = self.weights[f]
+        weights = self.parts[f].weights
         return weights * (y - weights @ y / weights.sum())
 
     def products(self, R):

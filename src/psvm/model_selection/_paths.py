@@ -5,11 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..problem import Problem
-from ..solvers import WorkingSet
-
-PATH_TOL = 0.01
-"""Tolerance on a path: errors of prediction need no more."""
+from ..solvers import WorkingSet, follow
 
 
 class Fold(NamedTuple):
@@ -36,13 +32,13 @@ class Grid(NamedTuple):
     Cs: np.ndarray
 
 
-def fold_result(training, target, fold, grid, score, tol):
+def fold_result(description, target, fold, grid, score, tol):
     """Follow all paths of a fold.
 
     Parameters
     ----------
-    training : Training
-        All rows.
+    description : Description
+        Of all rows.
     target : Labels or Numbers
         Of all rows.
     fold : Fold
@@ -56,53 +52,56 @@ def fold_result(training, target, fold, grid, score, tol):
     -------
     FoldResult
     """
-    rows = training.part(fold.train)
-    machines = [_Paths(rows.part(t.rows), t.target, tol) for t in target.tasks(fold.train)]
+    L = description.matrix.shape[0]
+    training = description.counting(np.bincount(fold.train, minlength=L))
+    machines = [_MachinePaths(training.part(t.rows), t.target, tol) for t in target.tasks()]
     shape = len(grid.Cs), len(grid.epsilons)
     result = FoldResult(np.empty(shape), np.empty(shape), np.empty(len(grid.Cs)))
     for i, C in enumerate(grid.Cs):
         began = time.perf_counter()
-        paths = [machine.coefs(C, grid.epsilons) for machine in machines]
+        for machine in machines:
+            machine.follow(C, grid.epsilons)
         result.fit_time[i] = time.perf_counter() - began
-        decisions, result.n_support[i] = _held_out(training, fold.test, machines, paths)
+        decisions, result.n_support[i] = _held_out(description.matrix, fold.test, machines)
         result.scores[i] = score(decisions, fold.test)
     return result
 
 
-class _Paths:
-    """The paths of one machine, which share columns and products."""
+class _MachinePaths:
+    """The paths of one machine, which share columns and products.
 
-    def __init__(self, training, y, tol):
-        self.columns = training.columns
-        K = training.standardized(y)
-        self.problem = Problem.create(K, y, np.inf, 0.0)
+    `coefs`, the coefficients of the raw columns, and `intercepts` have a row for each epsilon of
+    the last one.
+    """
+
+    def __init__(self, description, y, tol):
+        self.columns = description.columns
+        self.problem = description.problem(y, np.inf)
         self.solver = WorkingSet(tol=tol)
-        self.workspace = self.solver.workspace(K)
+        self.workspace = self.solver.workspace(self.problem.K)
 
-    def coefs(self, C, epsilons):
-        """Coefficients of the raw columns and the constant, one row per epsilon."""
-        alpha, coefs, intercepts = None, [], []
-        for epsilon in epsilons * self.problem.epsilon_max:
-            stated = self.problem.with_parameters(C=C, epsilon=epsilon)
-            solution = self.solver.minimise(stated, start=alpha, workspace=self.workspace)
-            alpha = solution.alpha
-            coefs.append(solution.coef)
-            intercepts.append(solution.intercept)
-        return np.array(coefs), np.array(intercepts)
+    def follow(self, C, epsilons):
+        """Follow the path of a C along shares of epsilon_max."""
+        stated = self.problem.with_parameters(C=C)
+        epsilons = epsilons * self.problem.epsilon_max
+        path = list(follow(stated, epsilons, self.solver, workspace=self.workspace))
+        self.coefs = np.array([solution.coef for solution in path])
+        self.intercepts = np.array([solution.intercept for solution in path])
 
 
-def _held_out(training, test, machines, paths):
+def _held_out(matrix, test, machines):
     """Decisions of all machines at all epsilons, and how many objects support them."""
     decisions, supporting = [], False
-    for machine, (coefs, intercepts) in zip(machines, paths, strict=True):
+    for machine in machines:
+        coefs, intercepts = machine.coefs, machine.intercepts
         support = np.flatnonzero(coefs.any(axis=0))
-        K = training.matrix.part(test, machine.columns[support])
+        K = matrix.part(test, machine.columns[support])
         decisions.append(
             K.matvec(coefs[:, support].T) + intercepts
             if len(support)
             else np.tile(intercepts, (len(test), 1))
         )
-        used = np.zeros((len(coefs), training.matrix.shape[1]), dtype=bool)
+        used = np.zeros((len(coefs), matrix.shape[1]), dtype=bool)
         used[:, machine.columns] = coefs != 0
         supporting = supporting | used
     return np.transpose(decisions, (2, 1, 0)), supporting.sum(axis=1)

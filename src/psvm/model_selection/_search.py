@@ -6,22 +6,23 @@ from sklearn.base import clone
 from .._folds import assign_folds, make_splits
 from .._parallel import results
 from .._threads import threads
+from ..estimators import describe_for, digests_of
+from ._grid import Candidates, coarse, fine, make_epsilons, make_gammas
 from ._journal import Journal, fingerprint
 from ._paths import Fold, Grid, fold_result
 from ._scoring import make_score
-from ._table import Candidates, coarse, fine
 
 
-class Search:
+class PathSearch:
     """The search of `PSVCCV` or `PSVRCV` (the `options`) with a model for validated data."""
 
     def __init__(self, options, model, X, target, weights, sample_weight):
         self.options, self.model, self.X, self.target = options, model, X, target
         self.weights = weights
-        self.epsilons = options._check_epsilons()
+        self.epsilons = make_epsilons(options.epsilons, options.min_ratio)
         self.Cs = [float(C) for C in options.Cs]
-        self.gammas = options._make_gammas(X, weights)
-        self.digests = model._digests(X)
+        self.gammas = make_gammas(options.gammas, options.kernel, X, weights)
+        self.digests = digests_of(X, options.kernel)
         own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
         self.folds = self._make_folds(own)
         self.score = make_score(options.scoring, target, own, sample_weight is not None)
@@ -74,7 +75,6 @@ class Search:
         Cs = fine(best["C"], first.Cs)
         return [first, self._round(Cs, fine(best["gamma"], gammas))]
 
-    @threads()
     def _round(self, Cs, gammas):
         shape = (len(Cs), len(self.epsilons), len(gammas), len(self.folds))
         scores, n_support, fit_time = np.empty((3, *shape))
@@ -90,13 +90,17 @@ class Search:
         """Results of all folds with one gamma, which share the matrix."""
         keys = [(str(gamma), str(grid.Cs.tolist()), f) for f in range(len(self.folds))]
         open_ = [f for f, key in enumerate(keys) if key not in self.journal.done]
-        if open_:
-            model = clone(self.model).set_params(gamma=gamma)
-            description = model._describe(self.X, self.weights)
-            training = model._make_training(description, self.weights, self.digests)
-            tol = self.options.path_tol
-            tasks = [(training, self.target, self.folds[f], grid, self.score, tol) for f in open_]
-            found = results(fold_result, tasks, self.options, prefer="threads")
-            for f, result in zip(open_, found, strict=True):
+        with threads():
+            for f, result in zip(open_, self._solve(gamma, grid, open_), strict=True):
                 self.journal.add(keys[f], result)
         return [self.journal.done[key] for key in keys]
+
+    def _solve(self, gamma, grid, numbers):
+        """Results of the folds with some numbers, as they come."""
+        if not numbers:
+            return []
+        model = clone(self.model).set_params(gamma=gamma)
+        description = describe_for(model, self.X, self.weights, self.digests)
+        shared = grid, self.score, self.options.path_tol
+        tasks = [(description, self.target, self.folds[f], *shared) for f in numbers]
+        return results(fold_result, tasks, self.options, prefer="threads")

@@ -1,56 +1,9 @@
-"""Grids of parameters, the table of their scores, and the choice among them."""
-
-from dataclasses import dataclass
-from itertools import product
+"""The table of scores, and the choice among its rows."""
 
 import numpy as np
 from scipy.stats import rankdata
 
-COARSE, FINE = 4, 7
-"""Values of C and of the width in the two rounds of the papers' search (`000` section 3.2)."""
 RULES = ("auto", "best", "one_standard_error")
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """All combinations of some values, with what was found.
-
-    The last three arrays have the shape (n_Cs, n_epsilons, n_gammas, n_folds).
-    """
-
-    Cs: np.ndarray
-    epsilons: np.ndarray
-    gammas: list
-    scores: np.ndarray
-    n_support: np.ndarray
-    fit_time: np.ndarray
-
-    @property
-    def params(self):
-        """The combinations in the order of scikit-learn's ParameterGrid."""
-        combinations = product(self.Cs, self.epsilons, self.gammas)
-        return [{"C": float(C), "epsilon": float(e), "gamma": g} for C, e, g in combinations]
-
-    def rows(self, name):
-        """One of the arrays as (n_candidates, n_folds)."""
-        values = getattr(self, name)
-        return values.reshape(-1, values.shape[-1])
-
-
-def coarse(values):
-    """A few values that span the same range evenly on a logarithmic scale."""
-    values = list(values)
-    if len(values) < 2:
-        return values
-    return np.geomspace(min(values), max(values), COARSE).tolist()
-
-
-def fine(best, values):
-    """Values around the best one of a coarse grid, up to its neighbours."""
-    if len(values) < 2:
-        return list(values)
-    step = (max(values) / min(values)) ** (1 / (len(values) - 1))
-    return np.geomspace(best / step, best * step, FINE).tolist()
 
 
 def cv_results(rounds):

@@ -2,8 +2,8 @@
 
 from ._errors import ModelFileError
 from ._export import export_numpy, export_text
+from ._known import register
 from ._models import load, model_info, save
-from ._registry import register
 
 __all__ = [
     "ModelFileError",

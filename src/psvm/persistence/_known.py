@@ -1,127 +1,150 @@
-"""What is written of each estimator of psvm, and how it is put together again."""
+"""The classes that a model file may hold. Loading looks names up here and imports nothing else."""
 
-import importlib
-import importlib.util
-from functools import partial
+import functools
+from importlib import import_module
 
-from sklearn.base import BaseEstimator
+import numpy as np
 
-from .. import selection
-from ..estimators import PER_COLUMN, BasePSVM, Labels
-from ..kernels import FeatureMap, _base, _sequence_features, _sequence_pairs
-from ..selection import _protocol, preprocessing
-from ..sphered import _base as sphered_base
-from ._consistency import PSVM
-from ._registry import Entry
+from .. import kernels
+from .._validation import shown
+from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
+from ..estimators import PSVC, PSVR, Labels
+from ..evaluation import RejectOption
+from ..kernels import Kernel
+from ..model_selection import PSVCCV, PSVRCV
+from ..selection import (
+    GeneSelector,
+    PresentCall,
+    PSVMSelector,
+    QuantileNormalizer,
+    RangeClipper,
+    Scaled,
+    floored_log2,
+)
+from ..solvers import SMO, WorkingSet
+from ..sphered import SpheredSVC, SpheredSVCCV
+from . import _checks as checks
+from ._pack import (
+    pack_psvm,
+    pack_search,
+    pack_sphered,
+    unpack_psvm,
+    unpack_search,
+    unpack_sphered,
+)
+from ._registry import Entry, Registry
 
 SOLUTIONS = frozenset(("solution_", "solutions_"))
 """Certificates with vectors as long as the training data; their numbers are kept elsewhere."""
 
 
-def add_estimators(registry):
-    """Register all estimators of psvm, and the parts of which they consist."""
-    special = {
-        selection.GeneSelector: {"drop": SOLUTIONS | {"search_", "epsilons_"}},
-        selection.PSVMSelector: {"drop": SOLUTIONS},
-    }
-    for name, cls in public_estimators():
-        if issubclass(cls, BasePSVM):
-            how = {
-                "drop": SOLUTIONS | {"_prepared_support"},
-                "pack": pack_psvm,
-                "unpack": unpack_psvm,
-            }
-        elif issubclass(cls, sphered_base.BaseSphered):
-            how = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
-        else:
-            search = {
-                "drop": SOLUTIONS | {"cv_results_"},
-                "pack": pack_search,
-                "unpack": unpack_search,
-            }
-            how = special.get(cls, search)
-        _add(registry, name, cls, **how)
-    _add(registry, "psvm.selection.Scaled", _protocol.Scaled, drop=frozenset(("train",)))
-    for name in ("QuantileNormalizer", "RangeClipper", "PresentCall"):
-        _add(registry, f"psvm.selection.{name}", getattr(preprocessing, name))
-    _add(registry, "psvm.kernels.FeatureMap", FeatureMap)
-    registry.add_function("psvm.floored_log2", preprocessing._floored_log2)
-    prepared = (_sequence_features.FeatureTable, _sequence_pairs.Prepared, _base._Parts)
-    for cls in prepared:
-        _add(registry, f"psvm.prepared.{cls.__name__.strip('_')}", cls)
-    _add(registry, "psvm.Labels", Labels)
+@functools.cache
+def registry():
+    """The registry, with everything of psvm and what it needs of scikit-learn."""
+    found = Registry()
+    for entry in (*_kernels(), *_sklearn(), *_predictors(), *_selection(), *_parts()):
+        found.add(entry)
+    for name in ("log", "log1p", "log2", "log10", "sqrt"):
+        found.add_function(f"numpy.{name}", getattr(np, name))
+    found.add_function("psvm.floored_log2", floored_log2)
+    return found
 
 
-def _add(registry, name, cls, **how):
-    registry.add(Entry(name, cls, check=PSVM[name], **how))
+def _kernels():
+    for name in kernels.__all__:
+        cls = getattr(kernels, name)
+        if isinstance(cls, type) and issubclass(cls, Kernel) and cls is not Kernel:
+            yield Entry(f"psvm.kernels.{name}", cls, check=checks.check_kernel)
 
 
-def public_estimators():
-    """Names and classes of all public estimators."""
-    for module in ("psvm", "psvm.model_selection", "psvm.evaluation", "psvm.comparators"):
-        if importlib.util.find_spec(module) is None:
-            continue
-        found = importlib.import_module(module)
-        for name in found.__all__:
-            cls = getattr(found, name)
-            if isinstance(cls, type) and issubclass(cls, BaseEstimator):
-                yield f"psvm.{name}", cls
+def _sklearn():
+    for path, check in checks.SKLEARN.items():
+        module, name = path.rsplit(".", 1)
+        cls = getattr(import_module(f"sklearn.{module}"), name)
+        drop = frozenset(("f_",) if name == "IsotonicRegression" else ())
+        yield Entry(f"sklearn.{path}", cls, drop, check=check)
 
 
-def pack_search(state):
-    """Without what is the same in the best model of a search."""
-    best = vars(state["best_estimator_"]) if "best_estimator_" in state else {}
-    return {k: v for k, v in state.items() if not (k in best and best[k] is v)}
+def _predictors():
+    psvm = {"drop": SOLUTIONS | {"_prepared_support"}, "pack": pack_psvm, "unpack": unpack_psvm}
+    search = {"drop": SOLUTIONS | {"cv_results_"}, "pack": pack_search, "unpack": unpack_search}
+    sphered = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
+    plain = {"drop": SOLUTIONS}
+    for cls, check, how in (
+        (PSVC, checks.check_psvm, psvm),
+        (PSVR, checks.check_psvm, psvm),
+        (PSVCCV, checks.check_search, search),
+        (PSVRCV, checks.check_search, search),
+        (SpheredSVC, checks.check_sphered, sphered),
+        (SpheredSVCCV, checks.check_sphered, sphered),
+        (KernelFisherDiscriminant, checks.check_fisher, plain),
+        (LeastSquaresSVC, checks.check_least_squares_classifier, plain),
+        (LeastSquaresSVR, checks.check_least_squares_regressor, plain),
+        (RejectOption, checks.check_reject_option, plain),
+    ):
+        yield Entry(f"psvm.{cls.__name__}", cls, check=check, **how)
 
 
-def unpack_search(model, state):
-    """A search shows the public attributes of its best model."""
-    best = vars(state["best_estimator_"]) if "best_estimator_" in state else {}
-    shown = {k: v for k, v in best.items() if k.endswith("_") and not k.startswith("_")}
-    vars(model).update({**shown, **state})
+def _selection():
+    genes = SOLUTIONS | {"search_", "epsilons_"}
+    yield Entry("psvm.GeneSelector", GeneSelector, genes, check=checks.check_gene_selector)
+    yield Entry("psvm.PSVMSelector", PSVMSelector, SOLUTIONS, check=checks.check_selector)
+    for cls, check in (
+        (PresentCall, checks.check_present_call),
+        (QuantileNormalizer, checks.check_shapes({"reference_": "p"})),
+        (RangeClipper, checks.check_shapes({"lowest_": "p", "highest_": "p"})),
+    ):
+        yield Entry(f"psvm.selection.{cls.__name__}", cls, check=check)
 
 
-def pack_psvm(state):
-    """Only the entries of the support; the kernel translates the support objects again."""
-    if "support_" not in state:
-        return state
-    state = dict(state)
-    kept = state.pop("_at_support", {})
-    if "alpha_" in state:
-        state["_n_columns"] = state["alpha_"].shape[-1]
-    for name in PER_COLUMN:
-        state[name] = state[name][..., state["support_"]] if name in state else kept[name]
-    return state
+def _parts():
+    """What estimators consist of. The names are those in files, whatever a class is called."""
+    for cls in (SMO, WorkingSet):
+        yield Entry(f"psvm.{cls.__name__}", cls)
+    for name, cls, check in (
+        ("psvm.Labels", Labels, checks.check_labels),
+        ("psvm.kernels.FeatureMap", kernels.FeatureMap, checks.check_feature_map),
+        ("psvm.prepared.FeatureTable", kernels.FeatureTable, checks.check_feature_table),
+        ("psvm.prepared.Parts", kernels.PreparedParts, checks.check_parts),
+        ("psvm.prepared.Prepared", kernels.PreparedSequences, checks.check_prepared_sequences),
+    ):
+        yield Entry(name, cls, check=check)
+    drop = frozenset(("train",))
+    yield Entry("psvm.selection.Scaled", Scaled, drop, check=checks.check_scaled)
 
 
-def unpack_psvm(model, state):
-    """Only the entries of the support are held; the others are filled in for who asks for them."""
-    if "support_" in state:
-        state["_at_support"] = {name: state.pop(name) for name in PER_COLUMN}
-    vars(model).update(state)
+def register(cls):
+    """Allow a kernel class of one's own in model files.
 
+    Its parameters are written; they must be numbers, strings, arrays, or lists, tuples and dicts of
+    these. It has to be registered under the same name when the file is loaded.
 
-def pack_sphered(state):
-    """The function that makes rows as a dict."""
-    state = dict(state)
-    if "_rows" in state:
-        rows = state.pop("_rows")
-        state["_rows_"] = {"function": _ROWS[rows.func], **rows.keywords}
-        state.pop("alpha_", None)
-    return state
+    Parameters
+    ----------
+    cls : type
+        A subclass of `psvm.kernels.Kernel`.
 
+    Returns
+    -------
+    type
+        The class, so that it can be used as a decorator.
 
-_ROWS = {
-    sphered_base._shift: "shift",
-    sphered_base._take: "take",
-    sphered_base._evaluate: "evaluate",
-}
-
-
-def unpack_sphered(model, state):
-    """Make the function again."""
-    if "_rows_" in state:
-        rows = state.pop("_rows_")
-        functions = {name: function for function, name in _ROWS.items()}
-        state["_rows"] = partial(functions[rows.pop("function")], **rows)
-    vars(model).update(state)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import psvm.persistence
+    >>> from psvm.kernels import Kernel
+    >>> @psvm.persistence.register
+    ... class Overlap(Kernel):
+    ...     '''Sum of the smaller one of each pair of entries.'''
+    ...     def evaluate(self, X, Z):
+    ...         return np.minimum(X[:, None], Z[None]).sum(axis=2)
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Kernel)):
+        raise TypeError(
+            f"Only kernel classes can be registered: cls must be a subclass of "
+            f"psvm.kernels.Kernel, got {shown(cls)}."
+        )
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    registry().add(Entry(name, cls, check=checks.check_kernel))
+    return cls

@@ -1,22 +1,15 @@
-"""The classes that a model file may hold. Loading looks names up here and imports nothing else."""
+"""How objects of a class are written, and the classes that a model file may hold."""
 
 import dataclasses
-import functools
-import importlib
 from collections.abc import Callable
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from .. import kernels
-from .._validation import shown
 from ..kernels import Kernel
-from ..solvers import SMO, WorkingSet
-from . import _consistency
+from ._checks import State
 from ._codec import CannotSave
-from ._consistency import State
 from ._errors import ModelFileError
 
 FIT_ONLY = frozenset(
@@ -205,64 +198,3 @@ class _FunctionEntry:
 
     def encode(self, encoder, value, where):
         return {"type": "function", "name": self.name}
-
-
-@functools.cache
-def registry():
-    """The registry, with everything of psvm and what it needs of scikit-learn."""
-    from . import _known
-
-    found = Registry()
-    for name in kernels.__all__:
-        cls = getattr(kernels, name)
-        concrete = isinstance(cls, type) and issubclass(cls, Kernel) and cls is not Kernel
-        if concrete:
-            found.add(Entry(f"psvm.kernels.{name}", cls, check=_consistency.check_kernel))
-    for cls in (SMO, WorkingSet):
-        found.add(Entry(f"psvm.{cls.__name__}", cls))
-    for path, check in _consistency.SKLEARN.items():
-        module, name = path.rsplit(".", 1)
-        cls = getattr(importlib.import_module(f"sklearn.{module}"), name)
-        drop = frozenset(("f_",) if name == "IsotonicRegression" else ())
-        found.add(Entry(f"sklearn.{path}", cls, drop, check=check))
-    for name in ("log", "log1p", "log2", "log10", "sqrt"):
-        found.add_function(f"numpy.{name}", getattr(np, name))
-    _known.add_estimators(found)
-    return found
-
-
-def register(cls):
-    """Allow a kernel class of one's own in model files.
-
-    Its parameters are written; they must be numbers, strings, arrays, or lists, tuples and dicts of
-    these. It has to be registered under the same name when the file is loaded.
-
-    Parameters
-    ----------
-    cls : type
-        A subclass of `psvm.kernels.Kernel`.
-
-    Returns
-    -------
-    type
-        The class, so that it can be used as a decorator.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import psvm.persistence
-    >>> from psvm.kernels import Kernel
-    >>> @psvm.persistence.register
-    ... class Overlap(Kernel):
-    ...     '''Sum of the smaller one of each pair of entries.'''
-    ...     def evaluate(self, X, Z):
-    ...         return np.minimum(X[:, None], Z[None]).sum(axis=2)
-    """
-    if not (isinstance(cls, type) and issubclass(cls, Kernel)):
-        raise TypeError(
-            f"Only kernel classes can be registered: cls must be a subclass of "
-            f"psvm.kernels.Kernel, got {shown(cls)}."
-        )
-    name = f"{cls.__module__}.{cls.__qualname__}"
-    registry().add(Entry(name, cls, check=_consistency.check_kernel))
-    return cls

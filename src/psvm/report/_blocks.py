@@ -32,7 +32,7 @@ class Warnings:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """Rows of text and numbers; sorts on click."""
 
     caption: str

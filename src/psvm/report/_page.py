@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from numbers import Integral, Real
 
-from ._blocks import Code, Figure, Notes, Row, Table, Text, Warnings
+from ._blocks import Code, Figure, Notes, Row, TableBlock, Text, Warnings
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -111,7 +111,7 @@ def _(block: Figure):
 
 
 @_block.register
-def _(block: Table):
+def _(block: TableBlock):
     numeric = [
         bool(block.rows) and all(isinstance(row[j], Real) for row in block.rows)
         for j in range(len(block.headers))

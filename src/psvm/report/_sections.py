@@ -13,7 +13,7 @@ from ..estimators import (
 )
 from ..matrix import matrix_spectrum
 from ..solvers import epsilon_path
-from ._blocks import Code, Figure, Notes, Row, Section, Table, Text, Warnings
+from ._blocks import Code, Figure, Notes, Row, Section, TableBlock, Text, Warnings
 from ._data import class_counts, column_names, describe
 from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay, varying
 from ._style import BLUE, draw, label, shorten
@@ -31,9 +31,9 @@ def data_section(X, y, classifier, warnings, notes):
     if warnings:
         blocks.append(Warnings(warnings))
     rows = [list(pair) for pair in describe(X, y, classifier)]
-    tables = [Table("The data", ["what", "value"], rows)]
+    tables = [TableBlock("The data", ["what", "value"], rows)]
     if classifier:
-        tables.append(Table("Classes", ["class", "rows", "share"], class_counts(y)))
+        tables.append(TableBlock("Classes", ["class", "rows", "share"], class_counts(y)))
     return Section("Data", [*blocks, Row(tables)])
 
 
@@ -49,7 +49,7 @@ def error_section(result, classifier):
     )
     folds = [[i + 1, int((result.folds == i).sum()), float(e)]
              for i, e in enumerate(result.fold_errors)]  # fmt: skip
-    blocks = [Text(text), Table("Folds", ["fold", "rows", result.measure], folds)]
+    blocks = [Text(text), TableBlock("Folds", ["fold", "rows", result.measure], folds)]
     if result.warnings:
         blocks.append(Warnings(result.warnings))
     blocks.append(Row(_class_figures(result) if classifier else [_prediction_figure(result)]))
@@ -126,17 +126,19 @@ def parameter_section(parts):
     """The hyper-parameters and where they come from."""
     machine = parts.machine
     blocks = []
-    if parts.steps is not None:
-        names = ", then ".join(_text(step) for _, step in parts.steps.steps)
+    if parts.steps:
+        names = ", then ".join(_text(step) for _, step in parts.steps)
         blocks.append(Text(f"Before the P-SVM sees the columns: {names}."))
-    if parts.search is not None:
+    if hasattr(parts.search, "cv_results_"):  # a file does not keep them
         blocks += _search_blocks(parts.search)
     elif isinstance(machine.epsilon, str):
         blocks.append(Text(
             f"epsilon was chosen by the rule {machine.epsilon!r}, the other parameters were given; "
             "there was no search over several parameters."
         ))  # fmt: skip
-    blocks.append(Table("Parameters of the P-SVM", ["parameter", "value"], _parameters(machine)))
+    blocks.append(
+        TableBlock("Parameters of the P-SVM", ["parameter", "value"], _parameters(machine))
+    )
     return Section("Hyper-parameters", [*blocks, Text("All others have their default values.")])
 
 
@@ -175,7 +177,7 @@ def _search_blocks(search):
     try:
         display = SearchDisplay(results)
     except ValueError:  # nothing varies
-        return [*blocks, Table("Settings, the best first", headers, rows)]
+        return [*blocks, TableBlock("Settings, the best first", headers, rows)]
     svg = draw(display.plot, (6.4, 4.0))
     shown = " and ".join(display.params)
     best = float(np.nanmax(results["mean_test_score"]))
@@ -184,7 +186,7 @@ def _search_blocks(search):
         f"Search over {shown}: the best mean score is {best:.4g}.",
         f"Mean score of the folds over {shown}; where other parameters vary, the best of them.",
     )
-    return [*blocks, figure, Table("Settings, the best first", headers, rows)]
+    return [*blocks, figure, TableBlock("Settings, the best first", headers, rows)]
 
 
 def matrix_section(parts, X):
@@ -262,7 +264,7 @@ def support_section(parts):
     order = np.argsort(-np.abs(alpha), kind="stable")[:SHOWN]
     rows = [[names[j], float(alpha[j])] for j in order]
     left = f" (the first {len(order)})" if len(order) < len(alpha) else ""
-    blocks.append(Table(f"Support objects{left}", ["object", "alpha"], rows))
+    blocks.append(TableBlock(f"Support objects{left}", ["object", "alpha"], rows))
     return Section("Support objects", blocks)
 
 
@@ -289,7 +291,7 @@ def feature_section(ranking, X, names):
         "the same rows would be too small."
     )
     headers = ["place", "feature", "importance", "stability", "stand-ins (correlation)"]
-    return Section("Top features", [text, Table("Selected features", headers, rows)])
+    return Section("Top features", [text, TableBlock("Selected features", headers, rows)])
 
 
 def _listed(stand_in, names):
@@ -319,7 +321,7 @@ def certificate_section(parts):
             f"The duality gap of the fit was {parts.machine.dual_gap_:.3g}, the largest KKT "
             f"violation {parts.machine.kkt_violation_:.3g}."
         )
-    blocks = [Text(text)] + ([Table("Certificate", headers, rows)] if rows else [])
+    blocks = [Text(text)] + ([TableBlock("Certificate", headers, rows)] if rows else [])
     return Section("Certificate", blocks)
 
 
@@ -331,7 +333,7 @@ def repeat_section(command, versions, digest, model):
         Text("The estimator:"),
         Code(repr(model)),
         Text(f"Digest (SHA-256) of the rows and the target: {digest}."),
-        Table("Versions", ["what", "version"], rows),
+        TableBlock("Versions", ["what", "version"], rows),
     ]
     return Section("To repeat this", blocks)
 

@@ -3,11 +3,18 @@
 from . import rankings
 from ._anndata import select
 from ._genes import GeneSelector
+from ._preprocessing import (
+    PresentCall,
+    QuantileNormalizer,
+    RangeClipper,
+    floored_log2,
+    log_transformer,
+)
+from ._protocol import Scaled
 from ._ranked import FeatureRanking, rank_features
 from ._redundancy import StandIns, stand_ins
 from ._results import SelectionEvaluation, SelectionSignificance
 from ._selector import PSVMSelector
-from .preprocessing import PresentCall, QuantileNormalizer, RangeClipper, log_transformer
 
 __all__ = [
     "FeatureRanking",

@@ -1,4 +1,4 @@
-"""The steps of the gene selection protocol (SPEC section 6) as plain functions."""
+"""The steps of the gene selection protocol (Hochreiter, lecture notes, section 6.3)."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing
 from .._validation import check_array
 from ..matrix import Standardized, as_matrix, by_columns
 from ..solvers import epsilon_path, epsilon_paths
-from .preprocessing import RangeClipper
+from ._preprocessing import RangeClipper
 
 FIRST = 7
 """The largest epsilon selects at most so many features, five to ten for real data."""
@@ -228,7 +228,7 @@ def fold_errors(scaled, y, Z_test, y_test, sizes, models):
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SizeSearch:
     """Errors of the outer loop, by which the number of features and the classifier are chosen.
 
     Attributes

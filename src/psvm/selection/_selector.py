@@ -1,16 +1,26 @@
 """`PSVMSelector`: the features with non-zero alpha, as a scikit-learn selector."""
 
-import re
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_number, check_seed, shown
-from ..estimators import KernelMixin, check_landmarks, choose_epsilon, find_landmarks
-from ..matrix import Standardized, as_matrix, row_digests
-from ..problem import Problem
+from .._docstrings import document
+from .._parameters import Choice, Either, Later, Number, check_parameters
+from .._validation import check_number, shown
+from ..estimators import (
+    LANDMARKS,
+    KernelChoice,
+    KernelMixin,
+    check_landmarks,
+    choose_epsilon,
+    choose_kernel,
+    describe,
+    landmarks_for,
+)
+from ..matrix import as_dense, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
     check_weights,
@@ -21,13 +31,12 @@ from ..solvers import (
 from ._checks import CheckedSelectorMixin, check_n_features, validate
 from ._redundancy import StandInsMixin
 from ._relations import Relations, name_objects
-from ._targets import Targets, merge_orders, ranking_of
+from ._targets import code_target, merge_orders, numeric_targets, ranking_of
 
 REMEDY = (
     "Fill in the missing values inside a pipeline, such as "
     "make_pipeline(SimpleImputer(keep_empty_features=True), PSVMSelector())."
 )
-RELATIVE = re.compile(r"(\d*\.?\d+(?:[eE][+-]?\d+)?)\s*max")
 LOWEST = 1e-4
 """With `n_features` a path that is not exact ends at this share of epsilon_max."""
 BEYOND = 10
@@ -38,6 +47,7 @@ ROUNDING = 1e-10
 """A variable below this share of the largest one is zero but for rounding."""
 
 
+@document()
 class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     """Select the features to which the Potential Support Vector Machine gives a weight.
 
@@ -50,11 +60,13 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
 
     Parameters
     ----------
-    epsilon : "auto", "aicc", float or str, default="auto"
-        Correlation threshold; the larger it is, the fewer features. A number is in the units of
-        columns of norm one. "0.5max" is half of the value from which on nothing is selected, and
-        so on. "auto" minimises a cross-validated squared error and "aicc" the corrected Akaike
-        criterion, as in `PSVC` and `PSVR`.
+    epsilon : "auto", "aicc" or float, default="auto"
+        Correlation threshold; the larger it is, the fewer features. "auto" minimises a
+        cross-validated squared error and "aicc" the corrected Akaike criterion, as in `PSVC` and
+        `PSVR`.
+    epsilon_unit : {"absolute", "max"}, default="absolute"
+        A number `epsilon` is in the units of columns of norm one ("absolute"), or a share of the
+        smallest value that selects nothing ("max").
     n_features : int, default=None
         Take the smallest epsilon with at most this many features, instead of `epsilon`. Since the
         number may fall again when epsilon is lowered, the path is followed until it has more
@@ -110,10 +122,7 @@ default="rbf"
     landmarks_ : array or None
         The objects z_j, selected or not; None without `landmarks`. The attributes of shape
         (n_features_in_,) above are of shape (n_objects,) with them.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, if it has only string names.
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -124,10 +133,11 @@ default="rbf"
     -----
     With more than two classes there is one target per class, that class against the rest, and
     with a y of several columns one per column. Each has a selection of its own; "auto", "aicc" and
-    "0.5max" are relative to each. A feature is selected if it is in any of these selections, its
-    importance and error bound are the largest ones, and its place in the order is the best one
-    that it has for any target. With `n_features` all targets have the same correlation threshold
-    ``epsilon / ||y||``, the smallest of 400 levels with at most so many features in total.
+    ``epsilon_unit="max"`` are relative to each. A feature is selected if it is in any of these
+    selections, its importance and error bound are the largest ones, and its place in the order is
+    the best one that it has for any target. With `n_features` all targets have the same correlation
+    threshold ``epsilon / ||y||``, the smallest of 400 levels with at most so many features in
+    total.
 
     Examples
     --------
@@ -153,12 +163,22 @@ default="rbf"
     (100, 3)
     """
 
-    _measured = ()
+    _constraints: ClassVar = {
+        "epsilon": Either(Choice("auto", "aicc"), Number(above=0)),
+        "epsilon_unit": Choice("absolute", "max"),
+        "n_features": Later(),
+        "C": Number(above=0, infinite=True),
+        "task": Later(),
+        **LANDMARKS,
+        "kernel": KernelChoice(),
+        "tol": Number(above=0),
+    }
 
     def __init__(
         self,
         epsilon="auto",
         *,
+        epsilon_unit="absolute",
         n_features=None,
         C=np.inf,
         task="auto",
@@ -175,6 +195,7 @@ default="rbf"
         tol=1e-4,
     ):
         self.epsilon = epsilon
+        self.epsilon_unit = epsilon_unit
         self.n_features = n_features
         self.C = C
         self.task = task
@@ -220,96 +241,65 @@ default="rbf"
         X, y = self._validate_both(X, y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
-        targets = Targets.create(y, self.task)
-        relations = self._relate(X, weights)
-        K = Standardized(relations.matrix(X) if relations else as_matrix(X), weights)
+        target = code_target(y, self.task)
+        rows, description = numeric_targets(target), self._describe(X, weights)
+        n_columns, related = description.matrix.shape[1], self.landmarks is not None
         if self.n_features is not None:
-            check_n_features(self.n_features, K.shape[1], "landmarks" if relations else "X")
-        problems = [Problem.create(K, target, self.C, 0.0) for target in targets.rows]
-        epsilons = self._choose_epsilons(X, targets.rows, problems, solver)
+            check_n_features(self.n_features, n_columns, "landmarks" if related else "X")
+        problems = [description.problem(y, self.C) for y in rows]
+        epsilons = self._choose_epsilons(description, rows, problems, solver)
         solutions, orders = [], []
-        for target, problem, epsilon in zip(targets.rows, problems, epsilons, strict=True):
-            solution, order = _select(target, problem, epsilon, solver)
+        for y, problem, epsilon in zip(rows, problems, epsilons, strict=True):
+            solution, order = _select(y, problem, epsilon, solver)
             solutions.append(solution)
             orders.append(order)
-        self._keep(targets, problems, solutions, orders, weights.sum())
-        self._relations = relations
-        self.landmarks_ = relations.objects if relations else None
+        self._keep(target, problems, solutions, orders, weights.sum())
+        self.landmarks_ = description.objects if related else None
+        self._relations = None
+        if related:
+            names = name_objects(self.landmarks, description.objects)
+            self._relations = Relations(description.kernel, description.objects, names)
         return self
 
     def _check_parameters(self):
-        check_number("C", self.C, above=0, infinite=True)
+        """Check all parameters and return the solver."""
+        check_parameters(self)
         chosen = isinstance(self.epsilon, str) and self.epsilon == "auto"
         if self.n_features is not None and not chosen:
             raise ValueError(
                 f"Give epsilon={shown(self.epsilon)} or n_features={shown(self.n_features)}, not "
                 "both: either of them decides how many features are selected."
             )
-        if not isinstance(self.epsilon, str):
-            check_number("epsilon", self.epsilon, above=0)
-        elif self.epsilon not in ("auto", "aicc"):
-            self._share()
-        self._check_kernel()
-        check_seed("random_state", self.random_state)
-        check_landmarks(self.landmarks, self.n_landmarks, self.kernel)
+        if self.epsilon_unit == "max" and not isinstance(self.epsilon, str):
+            check_number("epsilon", self.epsilon, above=0, most=1)
+        check_landmarks(self.landmarks, self.kernel)
         return make_solver("auto", tol=self.tol)
-
-    def _share(self):
-        """The number in front of "max"."""
-        match = RELATIVE.fullmatch(self.epsilon)
-        if not match or not 0 < float(match[1]) <= 1:
-            raise ValueError(
-                "epsilon must be 'auto', 'aicc', a number > 0 or a share of the largest value such "
-                f"as '0.5max', got {self.epsilon!r}."
-            )
-        return float(match[1])
 
     def _validate_both(self, X, y):
         if self.landmarks is None:
             return validate(self, X, y, remedy=REMEDY, multi_output=True)
         return self._validate(X, y, multi_output=True, ensure_min_samples=2)
 
-    def _relate(self, X, weights):
-        """The descriptive objects and how X is related to them; None without `landmarks`."""
+    def _describe(self, X, weights):
+        """The columns of X, or its relations to the landmarks."""
+        digests = row_digests(X) if self.epsilon in ("auto", "aicc") else None
         if self.landmarks is None:
-            return None
-        kernel = self._make_kernel(X, weights)
-        objects = find_landmarks(
-            self.landmarks,
-            X,
-            weights,
-            count=self.n_landmarks,
-            kernel=kernel,
-            names=getattr(self, "feature_names_in_", None),
-            random_state=self.random_state,
-        )
-        return Relations(kernel, objects, name_objects(self.landmarks, objects))
+            return describe(X, weights, "dyadic", digests=digests)
+        kernel = choose_kernel(self, X, weights)
+        landmarks = landmarks_for(self, X, weights, kernel)
+        return describe(X, weights, kernel, landmarks=landmarks, digests=digests)
 
-    def _choose_epsilons(self, X, rows, problems, solver):
+    def _choose_epsilons(self, description, rows, problems, solver):
         """One epsilon per target."""
         if self.n_features is not None:
             return _limit_features(rows, problems, self.n_features)
-        if not isinstance(self.epsilon, str):
-            return [self.epsilon] * len(rows)
-        if self.epsilon not in ("auto", "aicc"):
-            return [self._share() * problem.epsilon_max for problem in problems]
-        digests, K = row_digests(X), problems[0].K
-        return [
-            choose_epsilon(
-                self.epsilon,
-                K.matrix,
-                target,
-                weights=K.weights,
-                usable=K.norms > 0,
-                digests=digests,
-                own_columns=False,
-                C=self.C,
-                solver=solver,
-            )
-            for target in rows
-        ]
+        if isinstance(self.epsilon, str):
+            return [choose_epsilon(self.epsilon, description, y, self.C, solver) for y in rows]
+        if self.epsilon_unit == "max":
+            return [self.epsilon * problem.epsilon_max for problem in problems]
+        return [self.epsilon] * len(rows)
 
-    def _keep(self, targets, problems, solutions, orders, total):
+    def _keep(self, target, problems, solutions, orders, total):
         """Set all fitted attributes at once."""
         alphas = np.array([solution.alpha for solution in solutions])
         bounds = [_error_bound(solution, total) for solution in solutions]
@@ -328,8 +318,8 @@ default="rbf"
         self.epsilon_ = solutions[0].epsilon if single else np.array([s.epsilon for s in solutions])
         self.epsilon_max_ = float(epsilon_max[0]) if single else epsilon_max
         self.solution_ = solutions[0] if single else solutions
-        if targets.classes is not None:
-            self.classes_ = targets.classes
+        if target.classifies and target.scheme != "multilabel":
+            self.classes_ = target.classes
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -411,7 +401,7 @@ def _select(target, problem, epsilon, solver):
             min_ratio=epsilon / problem.epsilon_max,
             sample_weight=K.weights,
         )
-        start, entered = _without_rounding(path.alphas)[[-1]].toarray()[0], path.order
+        start, entered = as_dense(_without_rounding(path.alphas)[[-1]])[0], path.order
     solution = solver.minimise(problem.with_parameters(epsilon=epsilon), start=start)
     warn_if_not_optimal(solution)
     rest = np.setdiff1d(np.arange(P), entered)
@@ -439,7 +429,7 @@ def _limit_features(rows, problems, n_features):
     for t, size in varying:
         path = epsilon_path(K.matrix, rows[t], C, epsilons=LEVELS * largest * size, **options)
         reached = min(reached, len(path.epsilons))
-        used[: len(path.epsilons)] |= path.alphas.toarray() != 0
+        used[: len(path.epsilons)] |= as_dense(path.alphas) != 0
     few = np.flatnonzero(used[:reached].sum(axis=1) <= n_features)
     return list((LEVELS[few[-1]] if len(few) else 1.0) * largest * sizes)
 
@@ -447,7 +437,7 @@ def _limit_features(rows, problems, n_features):
 def _without_rounding(alphas):
     """Solutions of a path without variables that are zero but for rounding."""
     alphas = alphas.copy()
-    largest = np.abs(alphas).max(axis=1).toarray().ravel()
+    largest = as_dense(np.abs(alphas).max(axis=1)).ravel()
     row = np.repeat(np.arange(alphas.shape[0]), np.diff(alphas.indptr))
     alphas.data[np.abs(alphas.data) <= ROUNDING * largest[row]] = 0.0
     alphas.eliminate_zeros()
@@ -455,10 +445,10 @@ def _without_rounding(alphas):
 
 
 def _error_bound(solution, total):
-    """Increase of the mean of half the squared error when a feature is dropped (`000` eq. 43).
+    """Increase of the mean of half the squared error when a feature is dropped.
 
-    ``(|alpha_j k̃_j'r| + alpha_j^2 / 2) / L``, where ``|k̃_j'r| <= epsilon`` unless the variable is
-    at its bound C.
+    ``(|alpha_j k̃_j'r| + alpha_j^2 / 2) / L`` (Hochreiter & Obermayer 2004, eq. 43), where
+    ``|k̃_j'r| <= epsilon`` unless the variable is at its bound C.
     """
     size = np.abs(solution.alpha)
     slope = np.maximum(np.abs(solution.F), solution.epsilon)

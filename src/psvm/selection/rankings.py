@@ -18,6 +18,11 @@ from ..matrix import Standardized, as_matrix
 
 __all__ = ["fisher", "pearson", "r2w2", "relief", "rfe", "signal_to_noise", "t_test"]
 
+
+def __dir__():
+    return __all__
+
+
 LARGEST_RIDGE = 1e6
 """Beyond this, the kernel matrix is its diagonal."""
 STEPS = 200_000

@@ -1,22 +1,24 @@
 """Solvers of the P-SVM problem, paths of its solutions, and the dual of other SVMs."""
 
+from ._clock import Clock
 from ._dual import (
     EPS,
-    DenseMatrix,
+    BinaryTarget,
+    DenseGram,
     DualSolution,
-    FactorMatrix,
+    FactorGram,
     Limits,
     OutOfTime,
-    Target,
     minimise,
     primal,
     start_solution,
 )
+from ._follow import follow
 from ._path import LARGEST_HOMOTOPY, epsilon_path, epsilon_paths
 from ._path_result import EpsilonPath
 from ._smo import SMO
 from ._solution import Solution, Status
-from ._solve import Clock, check_weights, make_solver, solve, warn_if_not_optimal
+from ._solve import check_weights, make_solver, solve, warn_if_not_optimal
 from ._solver import Solver
 from ._working_set import WorkingSet
 

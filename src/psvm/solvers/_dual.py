@@ -1,6 +1,6 @@
 """The dual of a support vector machine on a matrix R, and how an answer is checked.
 
-With the signed variables ``v = Y alpha`` (`004` eq. 43)::
+With the signed variables ``v = Y alpha`` (Hochreiter, Mohr & Obermayer 2004, eq. 43)::
 
     minimise   D(v) = 1/2 v'R v - y'v    subject to 1'v = 0,  0 <= y_i v_i <= C s_i
 
@@ -11,12 +11,12 @@ The gradient is ``F = R v - y``; ``-F_i`` is the constant b that puts point i on
 
 from dataclasses import dataclass, replace
 from math import fsum
-from time import perf_counter
 
 import numpy as np
 import scipy.linalg as sl
 
 from .._core._svm import smo
+from ._clock import Clock
 from ._solution import Status, StatusByName
 
 EPS = np.finfo(np.float64).eps
@@ -38,6 +38,7 @@ RIDGES = 1e-13, 1e-11, 1e-8, 1e-4, 1.0
 """Shares of the trace, the first of which that suffices makes a system definite."""
 CUTS = 50
 """So often the bounds may shorten a Newton step before the next steps of pairs."""
+UNLIMITED = Clock()
 
 
 class OutOfTime(Exception):
@@ -45,7 +46,7 @@ class OutOfTime(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class BinaryTarget:
     """Labels y of -1 and +1, how often each point counts, and the penalty C of the slack."""
 
     y: np.ndarray
@@ -65,28 +66,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: the tolerated KKT violation, and how many steps and seconds there are.
-
-    The seconds count from `began`, the time of `started`.
-    """
+    """When to stop: the tolerated KKT violation, how many steps there are, and the time."""
 
     tol: float = 1e-4
     max_iter: int | None = None
-    max_time: float | None = None
-    began: float | None = None
-
-    def started(self):
-        """The same limits with a running clock."""
-        return self if self.began is not None else replace(self, began=perf_counter())
-
-    @property
-    def over(self):
-        """Whether the time is over."""
-        return self.max_time is not None and perf_counter() - self.began > self.max_time
+    clock: Clock = UNLIMITED
 
     def check_time(self):
         """Raise `OutOfTime` if the time is over."""
-        if self.over:
+        if self.clock.over:
             raise OutOfTime
 
     def rest(self, n_iter, tol):
@@ -128,7 +116,7 @@ class DualSolution(StatusByName):
     n_iter: int
 
 
-class DenseMatrix:
+class DenseGram:
     """R as an array."""
 
     def __init__(self, R):
@@ -152,7 +140,7 @@ class DenseMatrix:
         return np.diagonal(self.R)
 
 
-class FactorMatrix:
+class FactorGram:
     """``R = Z Z'`` with few columns in Z."""
 
     def __init__(self, Z):
@@ -214,7 +202,6 @@ def minimise(R, target, limits, start=None, *, small=SMALL):
     objective is taken back, and turns that neither decrease the objective nor the violation end
     the search, which therefore ends for every matrix.
     """
-    limits = limits.started()
     norms = np.sqrt(np.maximum(R.diagonal(), 0.0))
     y, box = target.y, _box(norms, target)
     v = np.zeros(len(y)) if start is None else start.copy()
@@ -235,7 +222,7 @@ def minimise(R, target, limits, start=None, *, small=SMALL):
             best, status = point, Status.OPTIMAL
         elif n_iter >= left:
             status = Status.MAX_ITER
-        elif limits.over:
+        elif limits.clock.over:
             status = Status.MAX_TIME
         else:
             status = Status.STALLED if idle >= PATIENCE else None
@@ -352,7 +339,7 @@ class Work:
         self.is_new = False
         n = len(self.W)
         n_iter, turn, part = 0, min(max(TURN * n, 1000), max_steps), max(SLICE // n, 1)
-        while n_iter < turn and not limits.over:
+        while n_iter < turn and not limits.clock.over:
             steps = smo(*problem, self.enough, min(part, turn - n_iter))
             n_iter += steps
             if steps < part:

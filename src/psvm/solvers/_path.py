@@ -10,6 +10,7 @@ from .._threads import threads
 from .._validation import check_choice, check_number, check_positive_integer, check_vector
 from ..matrix import Standardized
 from ..problem import Problem
+from ._follow import follow
 from ._homotopy import Points, homotopy_workspace, trace
 from ._path_result import join, make_path
 from ._solution import Status
@@ -282,22 +283,18 @@ def _grid(problem, options):
 
 
 def _one_by_one(problem, epsilons, tol, max_features):
-    """Problem after problem, each from the solution of the one before."""
-    largest = problem.epsilon_max
-    workspace, alpha, status, blocks = WorkingSet().workspace(problem.K), None, None, []
-    for epsilon in epsilons:
-        solver = WorkingSet(tol=tol * (largest / epsilon if 0 < epsilon < largest else 1.0))
-        stated = problem.with_parameters(epsilon=epsilon)
-        solution = solver.minimise(stated, start=alpha, workspace=workspace)
-        alpha, support = solution.alpha, solution.support
+    """Problem after problem, until too many features are in."""
+    status, blocks = Status.OPTIMAL, []
+    for solution in follow(problem, epsilons, WorkingSet(tol=tol), of_largest=True):
+        support = solution.support
         if solution.status is not Status.OPTIMAL or len(support) > (max_features or np.inf):
             status = solution.status
             break
         certificate = (len(support), solution.gap, max(solution.kkt_violation, 0.0))
-        parts = (alpha[None, support], *(np.array([part]) for part in certificate))
-        blocks.append(Points(np.array([epsilon]), support, *parts))
+        parts = (solution.alpha[None, support], *(np.array([part]) for part in certificate))
+        blocks.append(Points(np.array([solution.epsilon]), support, *parts))
     points = join(blocks, problem.K.shape[1])
-    return make_path(problem, "grid", status or Status.OPTIMAL, points, points)
+    return make_path(problem, "grid", status, points, points)
 
 
 def _check_ratio(min_ratio, method):

@@ -1,14 +1,15 @@
-"""The SMO of the papers: its options and its outer loop (SPEC section 4)."""
+"""The SMO of Knebel et al. 2008: its options and its outer loop."""
 
 import enum
-import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from .._core import _smo as _compiled
-from .._validation import check_flag
+from .._parameters import Flag
 from ..problem import kkt_violation, objective
+from ._clock import Clock
 from ._solution import Solution, Status
 from ._solver import Solver
 
@@ -63,14 +64,11 @@ class SMO(Solver):
     <Status.OPTIMAL: 'optimal'>
     """
 
+    _constraints: ClassVar = {"pair": Flag(), "block": Flag(), "anneal": Flag()}
+
     pair: bool = True
     block: bool = True
     anneal: bool = True
-
-    def __post_init__(self):
-        for name in ("pair", "block", "anneal"):
-            check_flag(name, getattr(self, name))
-        super().__post_init__()
 
     def workspace(self, K):
         """The columns of Q that were evaluated."""
@@ -79,7 +77,7 @@ class SMO(Solver):
     def minimise(self, problem, *, start=None, workspace=None, core=_compiled.Core):
         """Solve a problem; `core` is the inner loop. See `Solver.minimise`."""
         columns = self.workspace(problem.K) if workspace is None else workspace
-        return _Run(self, problem, start, columns, core).solve()
+        return _SMORun(self, problem, start, columns, core).solve()
 
 
 class GramColumns:
@@ -112,11 +110,11 @@ class GramColumns:
         self.address[j] = column.ctypes.data
 
 
-class _Run:
+class _SMORun:
     """One solve: the loop around the core."""
 
     def __init__(self, options, problem, start, columns, core):
-        self.began = time.perf_counter()
+        self.clock = Clock(options.max_time)
         self.options, self.problem, self.columns = options, problem, columns
         P = problem.K.shape[1]
         self.alpha = np.zeros(P)
@@ -176,7 +174,7 @@ class _Run:
         options = self.options
         if options.max_iter is not None and self.core.n_iter >= options.max_iter:
             return Status.MAX_ITER
-        if options.max_time is not None and time.perf_counter() - self.began >= options.max_time:
+        if self.clock.over:
             return Status.MAX_TIME
         return None
 
@@ -220,5 +218,5 @@ class _Run:
             n_iter=self.core.n_iter,
             n_q_columns=len(self.columns.kept) - self.known,
             n_blocks=self.core.n_blocks,
-            time=time.perf_counter() - self.began,
+            time=self.clock.passed,
         )

@@ -1,16 +1,14 @@
 """The low-level function: a matrix, a target and two parameters in, a `Solution` out."""
 
-import time
 import warnings
-from dataclasses import replace
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .._parameters import LIMITS
 from .._threads import threads
 from .._validation import (
     check_number,
-    check_positive_integer,
     check_vector,
     shown,
 )
@@ -103,11 +101,9 @@ def solve(
 
 def make_solver(solver, *, tol, max_iter=None, max_time=None):
     """The solver object of the `solver` parameter, its open limits filled in."""
-    check_number("tol", tol, above=0)
-    if max_iter is not None:
-        check_positive_integer("max_iter", max_iter)
-    if max_time is not None:
-        check_number("max_time", max_time, above=0)
+    limits = {"tol": tol, "max_iter": max_iter, "max_time": max_time}
+    for name, value in limits.items():
+        LIMITS[name](name, value)
     if isinstance(solver, str) and solver == "auto":
         solver = WorkingSet()
     if not isinstance(solver, (SMO, WorkingSet)):
@@ -115,23 +111,10 @@ def make_solver(solver, *, tol, max_iter=None, max_time=None):
             f"solver must be 'auto' or an instance of psvm.SMO or psvm.WorkingSet, got "
             f"{shown(solver)}."
         )
-    return solver.with_defaults(tol=tol, max_iter=max_iter, max_time=max_time)
+    return solver.with_defaults(**limits)
 
 
-class Clock:
-    """What is left of a time limit, from now on."""
-
-    def __init__(self, max_time):
-        self.end = None if max_time is None else time.perf_counter() + max_time
-
-    def limit(self, solver):
-        """The solver with the time that is left."""
-        if self.end is None:
-            return solver
-        return replace(solver, max_time=max(self.end - time.perf_counter(), 1e-9))
-
-
-def warn_if_not_optimal(solution):
+def warn_if_not_optimal(solution, stacklevel=3):
     """Say how far an unfinished solution is from the optimum and what to change."""
     remedy = {
         Status.MAX_ITER: "Increase max_iter, or increase tol or epsilon.",
@@ -145,7 +128,7 @@ def warn_if_not_optimal(solution):
             f"{solution.epsilon:.3g} and a duality gap of {solution.gap:.3g} at an objective of "
             f"{solution.objective:.6g}. {remedy} The solution can be used as a warm start.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
 
 

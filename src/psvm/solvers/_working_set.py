@@ -1,14 +1,15 @@
 """The fast solver: exact solutions of small problems over a growing working set."""
 
-import time
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from .._core._active_set import ActiveSet
 from .._core._dense import diverse
-from .._validation import check_positive_integer
+from .._parameters import Integer
 from ..problem import kkt_violation
+from ._clock import Clock
 from ._solution import Solution, Status
 from ._solver import Solver
 
@@ -78,11 +79,9 @@ class WorkingSet(Solver):
     <Status.OPTIMAL: 'optimal'>
     """
 
-    batch: int = BATCH
+    _constraints: ClassVar = {"batch": Integer(least=1)}
 
-    def __post_init__(self):
-        check_positive_integer("batch", self.batch)
-        super().__post_init__()
+    batch: int = BATCH
 
     def workspace(self, K):
         """Columns, their products and their factor."""
@@ -94,7 +93,7 @@ class WorkingSet(Solver):
             workspace = Workspace(problem.K)
         elif workspace.K is not problem.K:
             raise ValueError("The workspace belongs to another matrix; make one for this K.")
-        return _Run(self, problem, start, workspace).solve()
+        return _WorkingSetRun(self, problem, start, workspace).solve()
 
 
 class Workspace:
@@ -186,11 +185,11 @@ class Workspace:
         self.small.keep(kept)
 
 
-class _Run:
+class _WorkingSetRun:
     """One solve: the rounds around the small problems."""
 
     def __init__(self, options, problem, start, workspace):
-        self.began = time.perf_counter()
+        self.clock = Clock(options.max_time)
         self.options, self.problem, self.workspace = options, problem, workspace
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience, self.smallest, self.batch = 0, PATIENCE, np.inf, options.batch
@@ -336,7 +335,7 @@ class _Run:
 
     def limit(self, inside=False):
         options = self.options
-        if options.max_time is not None and time.perf_counter() - self.began >= options.max_time:
+        if self.clock.over:
             return Status.MAX_TIME
         if not inside and options.max_iter is not None and self.n_iter >= options.max_iter:
             return Status.MAX_ITER
@@ -381,5 +380,5 @@ class _Run:
             n_iter=self.n_iter,
             n_q_columns=self.workspace.n_added - self.added,
             n_blocks=self.workspace.small.n_steps - self.steps,
-            time=time.perf_counter() - self.began,
+            time=self.clock.passed,
         )

@@ -1,5 +1,6 @@
-"""The Sphered Support Vector Machine (`004`): scale-invariant classification."""
+"""The Sphered SVM (Hochreiter, Mohr & Obermayer 2004): scale-invariant classification."""
 
+from ._base import BaseSphered, kernel_rows, shift_rows, take_columns
 from ._cv import SpheredSVCCV
 from ._estimator import SpheredSVC
 

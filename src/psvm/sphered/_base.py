@@ -2,32 +2,37 @@
 
 import warnings
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import (
-    check_choice,
-    check_decisions,
-    check_flag,
-    check_labels,
-    check_number,
-    check_positive_integer,
-    class_factors,
-    kernel_values,
-)
-from ..estimators import KernelMixin, OneVsOneMixin, fit_pairs
+from .._parameters import LIMITS, Choice, Flag, Later, Number, check_parameters
+from .._validation import check_decisions, check_labels, class_factors, kernel_values
+from ..estimators import KernelChoice, KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
 from ..matrix import BLOCK_BYTES, as_dense, block_slices
-from ..solvers import Limits, Status, check_weights
-from ._training import Features, Gram, Options
+from ..solvers import Status, check_weights
+from ._training import SpheredOptions, TrainingFeatures, TrainingGram
+
+LAM = Number(least=0, most=1)
+"""What lam may be."""
 
 
 class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     """Everything but the choice of lam."""
 
-    _measured = ("precomputed",)
+    _constraints: ClassVar = {
+        "C": Number(above=0, infinite=True),
+        "kernel": KernelChoice("precomputed"),
+        "center": Flag(),
+        "solver": Choice("auto", "direct", "incremental"),
+        "class_weight": Later(),
+        "decision_function_shape": Choice("ovr", "ovo"),
+        **LIMITS,
+        "cache_size": Number(least=0),
+    }
 
     def __init__(
         self,
@@ -66,24 +71,21 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         self.max_time = max_time
         self.cache_size = cache_size
 
-    def _check_parameters(self):
-        """Check all parameters and return those of the problem and its solvers."""
-        check_number("C", self.C, above=0, infinite=True)
-        self._check_kernel()
-        check_number("cache_size", self.cache_size, least=0)
-        check_number("tol", self.tol, above=0)
-        check_choice("solver", self.solver, ("auto", "direct", "incremental"))
-        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        check_flag("center", self.center)
-        if self.max_iter is not None:
-            check_positive_integer("max_iter", self.max_iter)
-        if self.max_time is not None:
-            check_number("max_time", self.max_time, above=0)
-        limits = Limits(self.tol, self.max_iter, self.max_time)
-        return Options(float(self.C), bool(self.center), self.solver, limits, self.cache_size)
+    def _options(self):
+        """The parameters of the problem and of its solvers, checked."""
+        check_parameters(self)
+        return SpheredOptions(
+            C=float(self.C),
+            center=bool(self.center),
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            cache_size=self.cache_size,
+        )
 
     def _check_lam(self, name, lam):
-        check_number(name, lam, least=0, most=1)
+        LAM(name, lam)
         if lam == 0 and self.solver == "incremental":
             raise ValueError(
                 f"{name} = 0 needs a pseudo-inverse, which the incremental solver cannot grow. Use "
@@ -126,10 +128,10 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
                     f"A precomputed Gram matrix must be a square matrix, got {X.shape[0]} x "
                     f"{X.shape[1]}."
                 )
-            return Gram(X, None, weights, options)
+            return TrainingGram(X, None, weights, options)
         if name == "linear" and X.shape[1] < X.shape[0] and self.solver != "incremental":
-            return Features(X, weights, options)
-        return Gram(X, self._make_kernel(X, weights), weights, options)
+            return TrainingFeatures(X, weights, options)
+        return TrainingGram(X, choose_kernel(self, X, weights), weights, options)
 
     def _fit(self, classes, code, training, lam):
         """Fit all pairs of classes with one lam."""
@@ -185,22 +187,25 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
 
 def _row_maker(training, objects):
     """What turns new objects into the rows that a machine multiplies with its coefficients."""
-    if isinstance(training, Features):
-        return partial(_shift, origin=training.origin)
+    if isinstance(training, TrainingFeatures):
+        return partial(shift_rows, origin=training.origin)
     if training.kernel is None:
-        return partial(_take, objects=objects)
-    return partial(_evaluate, kernel=training.kernel, Z=training.X[objects])
+        return partial(take_columns, objects=objects)
+    return partial(kernel_rows, kernel=training.kernel, Z=training.X[objects])
 
 
-def _shift(X, origin):
+def shift_rows(X, origin):
+    """Vectors relative to an origin."""
     return as_dense(X) - origin
 
 
-def _take(X, objects):
+def take_columns(X, objects):
+    """Relations to some training objects."""
     return as_dense(X[:, objects])
 
 
-def _evaluate(X, kernel, Z):
+def kernel_rows(X, kernel, Z):
+    """Values of a kernel with prepared objects."""
     return kernel_values(kernel.evaluate, kernel.prepare(X), Z)
 
 

@@ -2,8 +2,9 @@
 
 With the weights of the points in the diagonal matrix D, ``K_D = D^1/2 K D^1/2`` is the Gram matrix
 of points that count once, and ``R = D^-1/2 Q^-1 K_D D^-1/2`` with ``Q = (1 - lam) K_D + lam I``
-(`004` eq. 73 for D = I). ``Q^-1 K_D`` has the eigenvectors of K_D and the eigenvalues
-``nu / ((1 - lam) nu + lam)``; for lam = 0 an eigenvalue that counts as zero stays zero.
+(Hochreiter, Mohr & Obermayer 2004, eq. 73 for D = I). ``Q^-1 K_D`` has the eigenvectors of K_D and
+the eigenvalues ``nu / ((1 - lam) nu + lam)``; for lam = 0 an eigenvalue that counts as zero stays
+zero.
 """
 
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..matrix import block_slices
-from ..solvers import DenseMatrix, FactorMatrix, minimise
-from ._machine import Machine
+from ..solvers import DenseGram, FactorGram, minimise
+from ._machine import SpheredMachine
 
 EPS = np.finfo(np.float64).eps
 CANCELLED = 1e-3
@@ -25,10 +26,10 @@ def solve_gram(K, target, *, lam, center, limits):
     means = center_gram(K, target.share) if center else np.zeros(len(K))
     limits.check_time()
     if lam == 0:
-        return Spectrum.of_gram(K, target.weights).solve(
+        return Decomposition.of_gram(K, target.weights).solve(
             target, lam=0.0, limits=limits, means=means
         )
-    R = DenseMatrix(K if lam == 1 else _sphere(K, target.weights, lam, limits))
+    R = DenseGram(K if lam == 1 else _sphere(K, target.weights, lam, limits))
     solution = minimise(R, target, limits)
     # lam w = X (v - (1 - lam) D X'w): the derivative of the Lagrangian by w is zero
     beta = (solution.v - (1.0 - lam) * target.weights * solution.values) / lam
@@ -49,7 +50,7 @@ def center_gram(K, share):
 def gram_machine(solution, beta, means, target):
     """``f(o) = k_c(o)'beta + b``, where the centring of the row k(o) is moved into beta and b."""
     coef = beta - target.share * beta.sum() if means.any() else beta
-    return Machine(
+    return SpheredMachine(
         solution=solution,
         objects=np.arange(len(beta)),
         coef=coef,
@@ -103,7 +104,7 @@ def _scale(K, root):
 
 
 @dataclass(frozen=True, eq=False)
-class Spectrum:
+class Decomposition:
     """One decomposition of the training data for all values of lam.
 
     Attributes
@@ -160,13 +161,13 @@ class Spectrum:
     def solve(self, target, *, lam, limits, means=None, start=None):
         """The machine of one lam, of kernel values with `means`, else of centred features."""
         Z = self.sphered(lam)
-        R = FactorMatrix(Z) if 2 * Z.shape[1] < len(Z) else DenseMatrix(Z @ Z.T)
+        R = FactorGram(Z) if 2 * Z.shape[1] < len(Z) else DenseGram(Z @ Z.T)
         solution = minimise(R, target, limits, start)
         # What a row is multiplied with: the coefficients of kernel values, w for features.
         coef = self.V @ (self._inverse(lam) * (solution.v @ self.U))
         if means is not None:
             return gram_machine(solution, coef, means, target)
-        return Machine(
+        return SpheredMachine(
             solution=solution,
             objects=np.arange(len(coef)),
             coef=coef,

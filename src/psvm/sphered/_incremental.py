@@ -1,4 +1,6 @@
-"""The incremental solver (`004` section 3.2): the sphered space is grown point by point.
+"""The incremental solver: the sphered space is grown point by point.
+
+This is section 3.2 of Hochreiter, Mohr & Obermayer 2004, whose equations are cited by number.
 
 The weight vector is sought in the span of a few *basis* points. With the coordinates G of all
 points in an orthonormal basis of that span (``G G'`` is the Gram matrix of the projections) the
@@ -19,7 +21,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..solvers import EPS, Status, minimise, primal
-from ._machine import Machine
+from ._machine import SpheredMachine
 
 GROWTH = 0.5
 """Share by which the basis grows before the dual is solved again."""
@@ -62,7 +64,7 @@ def solve_incremental(K, diagonal, target, *, lam, center, limits, most=None):
         # A basis that did not grow took in points and found them dependent on the others.
         complete = loss <= allowed or basis.n <= before or not basis.candidates().any()
         finished = complete and tol == limits.tol
-        if finished or limits.over or solution.status is Status.MAX_ITER:
+        if finished or limits.clock.over or solution.status is Status.MAX_ITER:
             status = solution.status
             if not finished and status is not Status.MAX_ITER:
                 status = Status.MAX_TIME
@@ -152,7 +154,7 @@ class Basis:
         """Let the points join that lessen the loss most; h is the result of `outside`."""
         for _ in range(count):
             possible = self.candidates()
-            if limits.over or not possible.any():
+            if limits.clock.over or not possible.any():
                 break
             gain = np.divide(h * h, self.rest, out=np.zeros_like(h), where=possible)
             j = int(gain.argmax())
@@ -227,7 +229,7 @@ class Basis:
         raw = self.K.columns(self.points) @ coef
         intercept = float(solution.b - self.share @ raw)
         square = max(float(coef @ raw[self.points]), 0.0)
-        return Machine(
+        return SpheredMachine(
             solution=self._certified(solution, target, raw, square, coef, residual, products),
             objects=self.points,
             coef=coef,

@@ -8,7 +8,7 @@ from ..solvers import DualSolution
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class SpheredMachine:
     """A classifier of two classes: ``f(row) = row @ coef + intercept``.
 
     Attributes
@@ -46,10 +46,10 @@ class Machine:
 
     @property
     def capacity(self):
-        """``m(f, X) / gamma = max_i |<w, x_i>|`` (`004` eq. 60)."""
+        """``m(f, X) / gamma = max_i |<w, x_i>|`` (Hochreiter, Mohr & Obermayer 2004, eq. 71)."""
         return float(np.abs(self.solution.values).max())
 
     @property
     def capacity_bound(self):
-        """``||X'w||`` of all points, each as often as it counts (`004` eq. 71)."""
+        """``||X'w||`` of all points, each as often as it counts: bounds `capacity` (eq. 71)."""
         return float(np.sqrt(self.weights @ self.solution.values**2))

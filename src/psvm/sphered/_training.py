@@ -6,10 +6,10 @@ import numpy as np
 import scipy.linalg as sl
 
 from ..matrix import KernelMatrix, as_dense, as_matrix, block_slices, dense_copy
-from ..solvers import Limits, OutOfTime, Target, start_solution
-from ._direct import Spectrum, center_gram, solve_gram
+from ..solvers import BinaryTarget, Clock, Limits, OutOfTime, start_solution
+from ._direct import Decomposition, center_gram, solve_gram
 from ._incremental import solve_incremental
-from ._machine import Machine
+from ._machine import SpheredMachine
 
 CROSSOVER = 1500
 """From this number of points on the incremental solver is tried first."""
@@ -22,46 +22,49 @@ ASYMMETRIC = 1e-8
 
 
 @dataclass(frozen=True)
-class Options:
+class SpheredOptions:
     """The parameters of the problem and of its solvers."""
 
     C: float
     center: bool
     solver: str
-    limits: Limits
+    tol: float
+    max_iter: int | None
+    max_time: float | None
     cache_size: float
 
 
-class Training:
+class TrainingPoints:
     """The training points and how long a pair of classes may take."""
 
     def __init__(self, weights, options):
         self.weights, self.options = weights, options
-        self._limits = options.limits.started()
+        self._clock = Clock(options.max_time)
 
     def _begin(self):
         """Limits with a running clock; what serves all pairs counts for the first one."""
-        limits, self._limits = self._limits.started(), self.options.limits
-        return limits
+        options = self.options
+        clock, self._clock = self._clock or Clock(options.max_time), None
+        return Limits(options.tol, options.max_iter, clock)
 
     def _target(self, rows, y):
-        return Target(y, self.weights[rows], self.options.C)
+        return BinaryTarget(y, self.weights[rows], self.options.C)
 
     def _give_up(self, rows, y):
         """The machine of a pair whose time was over before it had a matrix."""
         target = self._target(rows, y)
         n_objects = len(self.objects_of(rows))
-        return Machine.without_solution(start_solution(target), n_objects, target.weights)
+        return SpheredMachine.without_solution(start_solution(target), n_objects, target.weights)
 
 
-class Features(Training):
+class TrainingFeatures(TrainingPoints):
     """Points with a linear kernel and fewer features than points: no Gram matrix is formed.
 
     Parameters
     ----------
     X : {array, sparse matrix} of shape (L, N)
     weights : ndarray of shape (L,)
-    options : Options
+    options : SpheredOptions
     """
 
     def __init__(self, X, weights, options):
@@ -80,14 +83,14 @@ class Features(Training):
         X = self.rows[rows]
         mean = target.share @ X if self.options.center else np.zeros(X.shape[1])
         X = X - mean
-        spectra = {}
+        decompositions = {}
         for pure in {lam == 0 for lam in lams}:
-            if limits.over:
+            if limits.clock.over:
                 return [self._give_up(rows, y)] * len(lams)
-            spectra[pure] = Spectrum.of_features(X, target.weights, scale=pure)
+            decompositions[pure] = Decomposition.of_features(X, target.weights, scale=pure)
         start, machines = None, []
         for lam in lams:
-            machine = spectra[lam == 0].solve(target, lam=lam, limits=limits, start=start)
+            machine = decompositions[lam == 0].solve(target, lam=lam, limits=limits, start=start)
             start = machine.solution.v
             intercept = machine.intercept - mean @ machine.coef
             machines.append(replace(machine, intercept=float(intercept)))
@@ -98,7 +101,7 @@ class Features(Training):
         return self.path(rows, y, [lam])[0]
 
 
-class Gram(Training):
+class TrainingGram(TrainingPoints):
     """Points with any positive semidefinite kernel.
 
     Parameters
@@ -108,7 +111,7 @@ class Gram(Training):
     kernel : Kernel or None
         If it is not known to be positive semidefinite, its matrix is checked.
     weights : ndarray of shape (L,)
-    options : Options
+    options : SpheredOptions
 
     Attributes
     ----------
@@ -164,10 +167,10 @@ class Gram(Training):
             limits.check_time()
         except OutOfTime:
             return [self._give_up(rows, y)] * len(lams)
-        spectrum = Spectrum.of_gram(K, target.weights)
+        decomposition = Decomposition.of_gram(K, target.weights)
         start, machines = None, []
         for lam in lams:
-            machine = spectrum.solve(target, lam=lam, limits=limits, means=means, start=start)
+            machine = decomposition.solve(target, lam=lam, limits=limits, means=means, start=start)
             start = machine.solution.v
             machines.append(machine)
         return machines

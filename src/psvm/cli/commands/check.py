@@ -19,7 +19,7 @@ from .. import _options as options
 def command(run):
     """Say what is wrong with the file DATA and what was detected; exit code 3 if unusable."""
     from ...io import Severity, check_file
-    from .._app import Code, as_options
+    from .._app import ExitCode, as_options
     from .._read import reading_options
 
     found = check_file(
@@ -34,4 +34,4 @@ def command(run):
     ]  # fmt: skip
     run.results["readable"] = all(f.severity is not Severity.ERROR for f in found)
     if not run.results["readable"]:
-        run.code = Code.BAD_DATA
+        run.code = ExitCode.BAD_DATA

@@ -21,7 +21,7 @@ def command(run):
     import shlex
     from pathlib import Path
 
-    from .._app import Code
+    from .._app import ExitCode
     from .._app import run as run_command
 
     folder = Path(run.params["folder"])
@@ -40,7 +40,7 @@ def command(run):
             click.secho(f"$ {shlex.join(['psvm', *arguments])}", bold=True)
         quiet = ["--quiet"] if run.params["json"] or run.params["quiet"] else []
         code = run_command([*arguments, *quiet])
-        if code != Code.FINE:
+        if code != ExitCode.FINE:
             run.code = code
             return
     run.results |= {"folder": str(folder), "report": str(page.resolve())}

@@ -27,8 +27,8 @@ def command(run):
     import numpy as np
 
     from ... import epsilon_path
+    from ...io import is_numeric
     from ...matrix import as_dense, fill_missing
-    from ...report import is_numeric
     from .._choices import choose_task, feature_names
     from .._files import check_writable, write_rows
     from .._read import read

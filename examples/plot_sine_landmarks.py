@@ -1,13 +1,13 @@
 """
-Objects and descriptive objects are different sets
-==================================================
+Objects and landmarks are different sets
+========================================
 
 34 objects of two classes are described by 50 other, random points (crosses: those that the P-SVM
 selects). K is 34 x 50; the polynomial and the RBF kernel are positive definite, the sine kernel
 ``sin(theta ||x - z||)`` is not, and does as well. After the first toy problem of Hochreiter and
 Obermayer.
 
-    python examples/plot_sine_complex_features.py [file.png]
+    python examples/plot_sine_landmarks.py [file.png]
 """
 
 import sys

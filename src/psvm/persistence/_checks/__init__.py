@@ -1,0 +1,26 @@
+"""What must hold of the fitted attributes of every class before a loaded model is returned.
+
+Compiled code trusts shapes, dtypes and places; NumPy fails with errors that say nothing about a
+file. So every array is compared with every other here, in one function or row of a table per class.
+"""
+
+from ._estimators import (
+    check_fisher,
+    check_labels,
+    check_least_squares_classifier,
+    check_least_squares_regressor,
+    check_psvm,
+    check_reject_option,
+    check_search,
+    check_sphered,
+)
+from ._kernels import (
+    check_feature_map,
+    check_feature_table,
+    check_kernel,
+    check_parts,
+    check_prepared_sequences,
+)
+from ._selection import check_gene_selector, check_present_call, check_scaled, check_selector
+from ._sklearn import SKLEARN, check_shapes
+from ._state import State
