@@ -411,5 +411,5 @@ def _pandas():
     try:
         import pandas
     except ImportError as error:
-        raise ImportError('A DataFrame needs pandas: pip install "psvm[pandas]"') from error
+        raise ImportError('A DataFrame needs pandas: pip install "psvm[io]"') from error
     return pandas

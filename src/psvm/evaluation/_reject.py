@@ -1,11 +1,14 @@
 """A classifier that may say "I do not know"."""
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._parameters import Choice, Has, Later, check_parameters
 from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
 from ..estimators import MEASURED, unwrap
 
@@ -168,6 +171,14 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     {'share_classified': 0.67, 'error': 0.0, 'neg_error': -0.0}
     """
 
+    _constraints: ClassVar = {
+        "estimator": Has("fit", "predict", what="a classifier"),
+        "rule": Choice(*REJECT_RULES),
+        "threshold": Later(),
+        "response_method": Choice(*RESPONSE_METHODS),
+        "reject_label": Later(),
+    }
+
     def __init__(
         self,
         estimator,
@@ -204,9 +215,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self : RejectOption
         """
-        check_has("estimator", self.estimator, "fit", "predict", what="a classifier")
-        check_choice("rule", self.rule, REJECT_RULES)
-        check_choice("response_method", self.response_method, RESPONSE_METHODS)
+        check_parameters(self)
         if self.rule == "threshold":
             check_number("threshold", self.threshold, least=0)
         elif self.threshold is not None:
