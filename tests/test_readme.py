@@ -27,6 +27,11 @@ def test_first_example_prints_what_the_readme_says():
     assert printed.getvalue() == output
 
 
+def test_citation_has_the_version():
+    version = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+    assert version == psvm.__version__
+
+
 MODULES = ["psvm", *(m.name for m in pkgutil.walk_packages(psvm.__path__, "psvm."))]
 
 
@@ -45,7 +50,7 @@ def test_type_checkers_see_the_public_names():
         for alias in node.names
     }
     assert seen == psvm._HOME
-    assert all(hasattr(psvm, name) for name in (*psvm._HOME, *psvm._MODULES))
+    assert all(hasattr(psvm, name) for name in (*psvm._HOME, *psvm._ROOMS))
     assert set(psvm.__all__) <= set(dir(psvm))
 
 
