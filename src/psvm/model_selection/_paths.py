@@ -59,15 +59,20 @@ def fold_result(description, target, fold, grid, score, tol):
     result = FoldResult(np.empty(shape), np.empty(shape), np.empty(len(grid.Cs)))
     for i, C in enumerate(grid.Cs):
         began = time.perf_counter()
-        paths = [machine.coefs(C, grid.epsilons) for machine in machines]
+        for machine in machines:
+            machine.follow(C, grid.epsilons)
         result.fit_time[i] = time.perf_counter() - began
-        decisions, result.n_support[i] = _held_out(description.matrix, fold.test, machines, paths)
+        decisions, result.n_support[i] = _held_out(description.matrix, fold.test, machines)
         result.scores[i] = score(decisions, fold.test)
     return result
 
 
 class _MachinePaths:
-    """The paths of one machine, which share columns and products."""
+    """The paths of one machine, which share columns and products.
+
+    `coefs`, the coefficients of the raw columns, and `intercepts` have a row for each epsilon of
+    the last one.
+    """
 
     def __init__(self, description, y, tol):
         self.columns = description.columns
@@ -75,18 +80,20 @@ class _MachinePaths:
         self.solver = WorkingSet(tol=tol)
         self.workspace = self.solver.workspace(self.problem.K)
 
-    def coefs(self, C, epsilons):
-        """Coefficients of the raw columns and the constant, one row per epsilon."""
+    def follow(self, C, epsilons):
+        """Follow the path of a C along shares of epsilon_max."""
         stated = self.problem.with_parameters(C=C)
         epsilons = epsilons * self.problem.epsilon_max
         path = list(follow(stated, epsilons, self.solver, workspace=self.workspace))
-        return np.array([s.coef for s in path]), np.array([s.intercept for s in path])
+        self.coefs = np.array([solution.coef for solution in path])
+        self.intercepts = np.array([solution.intercept for solution in path])
 
 
-def _held_out(matrix, test, machines, paths):
+def _held_out(matrix, test, machines):
     """Decisions of all machines at all epsilons, and how many objects support them."""
     decisions, supporting = [], False
-    for machine, (coefs, intercepts) in zip(machines, paths, strict=True):
+    for machine in machines:
+        coefs, intercepts = machine.coefs, machine.intercepts
         support = np.flatnonzero(coefs.any(axis=0))
         K = matrix.part(test, machine.columns[support])
         decisions.append(

@@ -75,7 +75,6 @@ class PathSearch:
         Cs = fine(best["C"], first.Cs)
         return [first, self._round(Cs, fine(best["gamma"], gammas))]
 
-    @threads()
     def _round(self, Cs, gammas):
         shape = (len(Cs), len(self.epsilons), len(gammas), len(self.folds))
         scores, n_support, fit_time = np.empty((3, *shape))
@@ -91,14 +90,17 @@ class PathSearch:
         """Results of all folds with one gamma, which share the matrix."""
         keys = [(str(gamma), str(grid.Cs.tolist()), f) for f in range(len(self.folds))]
         open_ = [f for f, key in enumerate(keys) if key not in self.journal.done]
-        if open_:
-            model = clone(self.model).set_params(gamma=gamma)
-            description = describe_for(model, self.X, self.weights, self.digests)
-            tol = self.options.path_tol
-            tasks = [
-                (description, self.target, self.folds[f], grid, self.score, tol) for f in open_
-            ]
-            found = results(fold_result, tasks, self.options, prefer="threads")
-            for f, result in zip(open_, found, strict=True):
+        with threads():
+            for f, result in zip(open_, self._solve(gamma, grid, open_), strict=True):
                 self.journal.add(keys[f], result)
         return [self.journal.done[key] for key in keys]
+
+    def _solve(self, gamma, grid, numbers):
+        """Results of the folds with some numbers, as they come."""
+        if not numbers:
+            return []
+        model = clone(self.model).set_params(gamma=gamma)
+        description = describe_for(model, self.X, self.weights, self.digests)
+        shared = grid, self.score, self.options.path_tol
+        tasks = [(description, self.target, self.folds[f], *shared) for f in numbers]
+        return results(fold_result, tasks, self.options, prefer="threads")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
 from .._validation import check_has
-from ..estimators import MEASURED, PER_COLUMN, BasePSVM
+from ..estimators import PER_COLUMN, BasePSVM, is_measured, unwrap
 from ..selection import PSVMSelector
 from ._models import summarise
 
@@ -81,7 +81,7 @@ def export_numpy(model):
 
     Parameters
     ----------
-    model : PSVC, PSVR or a pipeline that ends with one
+    model : PSVC, PSVR, or a pipeline or search of one
         With a kernel of vectors or a measured matrix. The steps before may be `StandardScaler`,
         `MinMaxScaler`, `SimpleImputer` or `PSVMSelector`.
 
@@ -102,8 +102,8 @@ def export_numpy(model):
     """
     check_has("model", model, "fit")
     check_is_fitted(model)
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *before, machine = steps
+    parts = unwrap(model)
+    before, machine = [step for _, step in parts.steps], parts.machine
     if not isinstance(machine, BasePSVM) or getattr(machine, "probability", False):
         raise TypeError(
             f"{type(machine).__name__} cannot be written as NumPy code; PSVC without `probability` "
@@ -228,7 +228,7 @@ def predict(X):
 
 def _columns(machine, arrays):
     """The expression of the columns of the support objects."""
-    if isinstance(machine.kernel, str) and machine.kernel in MEASURED:
+    if is_measured(machine):
         arrays["SUPPORT"] = machine.support_
         return "X[:, SUPPORT]"
     Z = machine.support_objects_

@@ -2,11 +2,12 @@
 
 import enum
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from .._core import _smo as _compiled
-from .._validation import check_flag
+from .._parameters import Flag
 from ..problem import kkt_violation, objective
 from ._clock import Clock
 from ._solution import Solution, Status
@@ -63,14 +64,11 @@ class SMO(Solver):
     <Status.OPTIMAL: 'optimal'>
     """
 
+    _constraints: ClassVar = {"pair": Flag(), "block": Flag(), "anneal": Flag()}
+
     pair: bool = True
     block: bool = True
     anneal: bool = True
-
-    def __post_init__(self):
-        for name in ("pair", "block", "anneal"):
-            check_flag(name, getattr(self, name))
-        super().__post_init__()
 
     def workspace(self, K):
         """The columns of Q that were evaluated."""

@@ -1,12 +1,13 @@
 """The fast solver: exact solutions of small problems over a growing working set."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from .._core._active_set import ActiveSet
 from .._core._dense import diverse
-from .._validation import check_positive_integer
+from .._parameters import Integer
 from ..matrix import FEW
 from ..problem import kkt_violation
 from ._clock import Clock
@@ -79,11 +80,9 @@ class WorkingSet(Solver):
     <Status.OPTIMAL: 'optimal'>
     """
 
-    batch: int = BATCH
+    _constraints: ClassVar = {"batch": Integer(least=1)}
 
-    def __post_init__(self):
-        check_positive_integer("batch", self.batch)
-        super().__post_init__()
+    batch: int = BATCH
 
     def workspace(self, K):
         """Columns, their products and their factor."""

@@ -3,7 +3,9 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ...estimators import MEASURED, PER_COLUMN, Labels
+from ..._parameters import check_parameters
+from ...estimators import PER_COLUMN, Labels, is_measured, kernel_name
+from ...estimators import check_psvm as check_psvm_parameters
 from ...evaluation import REJECT_RULES, RESPONSE_METHODS, check_columns
 from ...sphered import kernel_rows, shift_rows, take_columns
 from ._kernels import check_prepared, check_vectors, checked_kernel
@@ -22,7 +24,7 @@ def check_labels(state):
 def check_psvm(state):
     """Coefficients of each machine for each support object."""
     model = state.model
-    model._check_parameters()
+    check_psvm_parameters(model)
     n = state.count("_n_columns")
     state.require(n < 2**48, f"it has {n} columns")
     support = state.places("support_", below=n)
@@ -64,7 +66,7 @@ def _check_support_objects(state, s):
     model, objects = state.model, state.get("support_objects_")
     state.require(hasattr(objects, "shape"), "its support objects are no array")
     state.require(objects.shape[:1] == (s,), "the number of its support objects is wrong")
-    measured = isinstance(model.kernel, str) and model.kernel in MEASURED
+    measured = is_measured(model)
     state.require(measured != hasattr(model, "_kernel"), "its kernel is missing")
     if measured:
         state.require(state.count("_n_columns") == state.features(), "its columns are wrong")
@@ -93,7 +95,7 @@ SPHERED_ROWS = {shift_rows: {"origin"}, take_columns: {"objects"}, kernel_rows: 
 def check_sphered(state):
     """Coefficients of each pair of classes for each object of the basis."""
     model = state.model
-    model._check_parameters()
+    check_parameters(model)
     pairs = n_pairs(len(state.classes()))
     coef = state.array("dual_coef_", (pairs, None), kinds="f")
     n = coef.shape[1]
@@ -102,7 +104,7 @@ def check_sphered(state):
     rows = state.get("_rows")
     function, given = rows.func, rows.keywords
     state.require(set(given) == SPHERED_ROWS[function], "its rows are wrong")
-    measured = model._kernel_name == "precomputed"
+    measured = kernel_name(model.kernel) == "precomputed"
     state.require((function is take_columns) == measured, "its rows differ")
     if function is shift_rows:
         p = state.features()
@@ -122,12 +124,12 @@ def check_sphered(state):
 def check_comparator(state):
     """Coefficients of each function for each support object."""
     model = state.model
-    model._check_kernel()
+    check_parameters(model)
     coef = state.array("dual_coef_", (None, None), kinds="f")
     m, s = coef.shape
     state.array("intercept_", (m,), kinds="f")
     state.require(state.count("n_support_") == s, "n_support_ is wrong")
-    kernel, measured = state.get("_kernel"), model._kernel_name == "precomputed"
+    kernel, measured = state.get("_kernel"), kernel_name(model.kernel) == "precomputed"
     state.require(measured == (kernel is None), "its kernel is missing")
     below = state.features() if measured else np.iinfo(np.int64).max
     state.places("support_", below, length=s)
