@@ -6,11 +6,10 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from .._parameters import Number, check_parameters
-from .._validation import as_array, check_array, kernel_values, shown
+from .._validation import as_stored, check_array, kernel_values, shown
 
 DIAGONAL_BLOCK = 64
 """Objects whose kernel values are computed together for the sake of their diagonal."""
@@ -150,7 +149,7 @@ class Constant(Kernel):
         return self.value >= 0
 
     def check_objects(self, X, name="X"):
-        X = X if sp.issparse(X) else as_array(name, X)
+        X = as_stored(name, X)
         if X.ndim == 0:
             raise ValueError(f"{name} must hold several objects, got one: {shown(X)}.")
         return X
