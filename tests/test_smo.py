@@ -880,6 +880,27 @@ def test_the_certificate_is_recomputed_before_a_solution_is_accepted():
     assert_optimal(case, solution, 1e-6)
 
 
+@every_core
+def test_a_step_below_the_precision_of_alpha_stalls(core):
+    """Two copies of a column start at +-2^70, where the best step, 2.5, changes nothing.
+
+    All numbers are small sums of powers of two, so that nothing is rounded: the copies cancel, and
+    the gradient is -2 for both.
+    """
+    column, huge = np.array([1.0, -1.0, 1.0, -1.0]), 2.0**70
+    case = Case(np.column_stack([column, column]), column, np.inf, 0.5)
+    start = np.array([huge, -huge])
+    np.testing.assert_array_equal(case.gradient(start), [-2.0, -2.0])
+    assert -huge + 2.5 == -huge and case.worst(start) == 2.5 > case.threshold(1e-4)  # the premise
+    solver = SMO(pair=False, block=False, tol=1e-4)
+    solution = solver.minimise(state(case), start=start, core=core)
+    assert solution.status is Status.STALLED and solution.n_iter == 0
+    assert solution.kkt_violation == 2.5
+    np.testing.assert_array_equal(solution.alpha, start)
+    with pytest.warns(ConvergenceWarning, match=r"stalled.*Double precision"):
+        solve(case, solver, warm_start=start)
+
+
 # ---------------------------------------------------------------------------------------------
 # What the solver asks for
 

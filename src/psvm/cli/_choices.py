@@ -1,13 +1,13 @@
 """Sensible choices for a user who made none, each with a sentence that says so."""
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..estimators import MEASURED
 from ..io import is_numeric
+from ..matrix import can_be_centred, stored_values
 
 MOST_CLASSES = 10
 """Whole numbers with at most so many different values are taken for classes."""
@@ -61,8 +61,7 @@ def _kernel_for(table, sequences):
 def _relates_rows(X, names, row_names):
     if names is not None and row_names is not None and list(names) == list(row_names):
         return True
-    difference = X - X.T
-    return not (difference.nnz if sp.issparse(difference) else difference.any())
+    return not stored_values(X - X.T).any()
 
 
 def make_model(run, table, task):
@@ -100,7 +99,7 @@ def preprocess(run, table, kernel, machine):
     elif scale and kernel in (*MEASURED, "spectrum"):
         raise ValueError(f"--scale makes no sense with --kernel {kernel}.")
     if scale:
-        steps.append(StandardScaler(with_mean=not sp.issparse(table.X)))
+        steps.append(StandardScaler(with_mean=can_be_centred(table.X)))
     return make_pipeline(*steps, machine) if steps else machine
 
 

@@ -3,7 +3,6 @@
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,7 +18,7 @@ from .._parameters import (
 )
 from .._threads import map_blocks, threads
 from .._validation import check_decisions, kernel_values
-from ..matrix import BLOCK_BYTES, block_slices, times
+from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Status, make_solver, warn_if_not_optimal
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
@@ -293,8 +292,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if len(self.support_) == 0:
             return np.empty((X.shape[0], 0))
         if is_measured(self):
-            K = X[:, self.support_]
-            return K.toarray() if sp.issparse(K) else K
+            return as_dense(X[:, self.support_])
         return kernel_values(self._kernel.evaluate, self._prepare(X), self._prepared_support)
 
     def _prepare(self, X):

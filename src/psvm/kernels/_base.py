@@ -5,10 +5,9 @@ from abc import ABC, abstractmethod
 from numbers import Real
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .._validation import as_array, check_array, check_number, kernel_values, shown
+from .._validation import as_stored, check_array, check_number, kernel_values, shown
 
 DIAGONAL_BLOCK = 64
 """Objects whose kernel values are computed together for the sake of their diagonal."""
@@ -148,7 +147,7 @@ class Constant(Kernel):
         check_number("value", self.value)
 
     def check_objects(self, X, name="X"):
-        X = X if sp.issparse(X) else as_array(name, X)
+        X = as_stored(name, X)
         if X.ndim == 0:
             raise ValueError(f"{name} must hold several objects, got one: {shown(X)}.")
         return X

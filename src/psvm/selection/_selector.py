@@ -8,7 +8,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
-from .._folds import row_digests
 from .._parameters import Choice, Either, Later, Number, check_parameters
 from .._validation import check_number, shown
 from ..estimators import (
@@ -21,6 +20,7 @@ from ..estimators import (
     describe,
     landmarks_for,
 )
+from ..matrix import as_dense, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
     check_weights,
@@ -401,7 +401,7 @@ def _select(target, problem, epsilon, solver):
             min_ratio=epsilon / problem.epsilon_max,
             sample_weight=K.weights,
         )
-        start, entered = _without_rounding(path.alphas)[[-1]].toarray()[0], path.order
+        start, entered = as_dense(_without_rounding(path.alphas)[[-1]])[0], path.order
     solution = solver.minimise(problem.with_parameters(epsilon=epsilon), start=start)
     warn_if_not_optimal(solution)
     rest = np.setdiff1d(np.arange(P), entered)
@@ -429,7 +429,7 @@ def _limit_features(rows, problems, n_features):
     for t, size in varying:
         path = epsilon_path(K.matrix, rows[t], C, epsilons=LEVELS * largest * size, **options)
         reached = min(reached, len(path.epsilons))
-        used[: len(path.epsilons)] |= path.alphas.toarray() != 0
+        used[: len(path.epsilons)] |= as_dense(path.alphas) != 0
     few = np.flatnonzero(used[:reached].sum(axis=1) <= n_features)
     return list((LEVELS[few[-1]] if len(few) else 1.0) * largest * sizes)
 
@@ -437,7 +437,7 @@ def _limit_features(rows, problems, n_features):
 def _without_rounding(alphas):
     """Solutions of a path without variables that are zero but for rounding."""
     alphas = alphas.copy()
-    largest = np.abs(alphas).max(axis=1).toarray().ravel()
+    largest = as_dense(np.abs(alphas).max(axis=1)).ravel()
     row = np.repeat(np.arange(alphas.shape[0]), np.diff(alphas.indptr))
     alphas.data[np.abs(alphas.data) <= ROUNDING * largest[row]] = 0.0
     alphas.eliminate_zeros()
