@@ -341,7 +341,7 @@ def test_a_fit_that_does_not_converge_says_so(data, capsys, monkeypatch):
 
     from sklearn.exceptions import ConvergenceWarning
 
-    def warn(solution):
+    def warn(solution, **_):
         warnings.warn("The solver stopped (max_iter).", ConvergenceWarning, stacklevel=2)
 
     monkeypatch.setattr("psvm.estimators._base.warn_if_not_optimal", warn)
