@@ -27,6 +27,32 @@ def test_first_example_prints_what_the_readme_says():
     assert printed.getvalue() == output
 
 
+def test_citation_has_the_version():
+    version = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)[1]
+    assert version == psvm.__version__
+
+
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
+
+
+def anchors(page):
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    text = page.read_text()
+    for name, anchor in re.findall(r"\]\((?!http)([^)#\s]*)#?([^)\s]*)\)", text):
+        target = page.parent / name if name else page
+        assert target.is_file(), name
+        assert not anchor or anchor in anchors(target), f"{name}#{anchor}"
+    for name in re.findall(r"`((?:tests|benchmarks|examples)/[\w/.]+)`", text):
+        assert (ROOT / name).exists(), name
+    for name in re.findall(r"`psvm/([\w/.]+)`", text):
+        assert (Path(psvm.__file__).parent / name).exists(), name
+
+
 MODULES = ["psvm", *(m.name for m in pkgutil.walk_packages(psvm.__path__, "psvm."))]
 
 
@@ -45,7 +71,7 @@ def test_type_checkers_see_the_public_names():
         for alias in node.names
     }
     assert seen == psvm._HOME
-    assert all(hasattr(psvm, name) for name in (*psvm._HOME, *psvm._MODULES))
+    assert all(hasattr(psvm, name) for name in (*psvm._HOME, *psvm._ROOMS))
     assert set(psvm.__all__) <= set(dir(psvm))
 
 

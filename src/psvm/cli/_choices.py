@@ -5,11 +5,12 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ..estimators import MEASURED
+from ..io import is_numeric
 from ..matrix import can_be_centred, stored_values
 
 MOST_CLASSES = 10
 """Whole numbers with at most so many different values are taken for classes."""
-MEASURED = ("dyadic", "precomputed")
 
 
 def choose_task(run, y, name):
@@ -36,7 +37,7 @@ def choose_task(run, y, name):
 def choose_kernel(run, table):
     """The kernel by the kind of data."""
     kernel, X = run.params["kernel"], table.X
-    sequences = X.ndim == 1
+    sequences = not is_numeric(X)
     if kernel == "auto":
         kernel, reason = _kernel_for(table, sequences)
         run.choose("kernel", kernel, f"{reason} (--kernel {kernel}).")
@@ -104,7 +105,6 @@ def preprocess(run, table, kernel, machine):
 
 def feature_names(table):
     """Names of the columns, or numbers as names."""
-    if table.X.ndim == 2:
-        n = table.X.shape[1]
-        return table.feature_names or [f"column {j + 1}" for j in range(n)]
-    return None
+    if not is_numeric(table.X):
+        return None
+    return table.feature_names or [f"column {j + 1}" for j in range(table.X.shape[1])]

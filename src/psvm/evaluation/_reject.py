@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Choice, Has, Later, check_parameters
 from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
-from ..estimators import unwrap
+from ..estimators import MEASURED, unwrap
 
 REJECT_RULES = ("no_information", "threshold")
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
@@ -63,7 +63,7 @@ def has_information(estimator, X):
 def _support_columns(model):
     """Indices of the columns that a model uses."""
     kernel = getattr(model, "kernel", None)
-    if isinstance(kernel, str) and kernel in ("dyadic", "precomputed"):
+    if isinstance(kernel, str) and kernel in MEASURED:
         if hasattr(model, "support_"):
             return model.support_
     elif hasattr(model, "coef_"):
