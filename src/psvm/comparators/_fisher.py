@@ -1,10 +1,15 @@
 """The kernel Fisher discriminant (Hochreiter, lecture notes, chapter 4)."""
 
+from __future__ import annotations
+
+from typing import Literal, Self
+
 import numpy as np
 import scipy.linalg as sl
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
+from .._typing import ArrayLike, KernelLike, MatrixLike
 from .._validation import check_choice, check_decisions, check_labels, check_number, check_vector
 from ._kernel_model import KernelModel, document, indefinite
 
@@ -78,17 +83,17 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     def __init__(
         self,
         *,
-        reg=1.0,
-        covariance="shared",
-        priors=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-    ):
+        reg: float = 1.0,
+        covariance: Literal["shared", "separate"] = "shared",
+        priors: ArrayLike | None = None,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+    ) -> None:
         self.reg = reg
         self.covariance = covariance
         self.priors = priors
@@ -100,7 +105,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         self.rho = rho
         self.zeta = zeta
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -204,7 +209,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
                 result[:, c] = np.log(self.priors_[c]) - log_root - 0.5 * np.sum(z**2, axis=0)
         return check_decisions(result, self.kernel)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Logarithm of the posterior odds of two classes, of the posteriors of more.
 
         Parameters
@@ -221,7 +226,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
             return joint[:, 1] - joint[:, 0]
         return log_softmax(joint, axis=1)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Labels of the most probable classes.
 
         Parameters
@@ -236,7 +241,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         best = self._log_joint(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Posterior probabilities of the classes.
 
         Parameters
@@ -250,7 +255,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         """
         return softmax(self._log_joint(X), axis=1)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of the posterior probabilities.
 
         Parameters

@@ -1,12 +1,16 @@
 """Least-squares support vector machines (Hochreiter, lecture notes, section 3.11)."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Literal, Self
 
 import numpy as np
 import scipy.linalg as sl
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from .._typing import ArrayLike, ClassWeight, KernelLike, MatrixLike
 from .._validation import check_choice, check_labels, check_number, class_factors
 from ..estimators import OneVsOneMixin, fit_pairs
 from ..solvers import BinaryTarget, DenseGram, Limits, Status, minimise
@@ -111,18 +115,18 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     def __init__(
         self,
         *,
-        C=1.0,
-        loss="squared",
-        class_weight=None,
-        decision_function_shape="ovr",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-    ):
+        C: float = 1.0,
+        loss: Literal["squared", "squared_hinge"] = "squared",
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+    ) -> None:
         self.C = C
         self.loss = loss
         self.class_weight = class_weight
@@ -135,7 +139,7 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         self.rho = rho
         self.zeta = zeta
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -215,15 +219,15 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
     def __init__(
         self,
         *,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-    ):
+        C: float = 1.0,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
@@ -233,7 +237,7 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         self.rho = rho
         self.zeta = zeta
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -262,7 +266,7 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         self._keep_functions(X, kernel, coef, np.array([b]))
         return self
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predicted numbers.
 
         Parameters

@@ -1,6 +1,8 @@
 """From X to a solution and from new X to f(X): what classifier and regressor share."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,6 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._threads import map_blocks, threads
+from .._typing import DTypeLike, KernelLike, RandomState
 from .._validation import (
     check_choice,
     check_decisions,
@@ -18,7 +21,7 @@ from .._validation import (
     kernel_values,
 )
 from ..matrix import BLOCK_BYTES, block_slices, times
-from ..solvers import Clock, Solution, Status, make_solver, warn_if_not_optimal
+from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin, check_kernel
@@ -82,28 +85,28 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        C=np.inf,
-        epsilon="auto",
-        epsilon_unit="absolute",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        landmarks=None,
-        n_landmarks=100,
-        random_state=None,
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        solver="auto",
-        cache_size=1000,
-        dtype=np.float64,
-        warm_start=False,
-        verbose=False,
-    ):
+        C: float = np.inf,
+        epsilon: float | Literal["auto", "aicc"] = "auto",
+        epsilon_unit: Literal["absolute", "max"] = "absolute",
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        landmarks: Any = None,
+        n_landmarks: int = 100,
+        random_state: RandomState = None,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        solver: Literal["auto"] | Solver = "auto",
+        cache_size: float = 1000,
+        dtype: DTypeLike = np.float64,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.epsilon_unit = epsilon_unit

@@ -1,10 +1,16 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import ArrayLike, ClassWeight, DTypeLike, KernelLike, MatrixLike, RandomState
+from ..solvers import Solver
 from ._base import BasePSVM, check_psvm
 from ._calibration import calibrate
 from ._docstrings import ATTRIBUTES, PARAMETERS
@@ -94,32 +100,32 @@ class PSVC(ClassifierMixin, BasePSVM):
     def __init__(
         self,
         *,
-        C=np.inf,
-        epsilon="auto",
-        epsilon_unit="absolute",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        landmarks=None,
-        n_landmarks=100,
-        random_state=None,
-        class_weight=None,
-        multi_class="ovo",
-        decision_function_shape="ovr",
-        probability=False,
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        solver="auto",
-        cache_size=1000,
-        dtype=np.float64,
-        warm_start=False,
-        verbose=False,
-    ):
+        C: float = np.inf,
+        epsilon: float | Literal["auto", "aicc"] = "auto",
+        epsilon_unit: Literal["absolute", "max"] = "absolute",
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        landmarks: Any = None,
+        n_landmarks: int = 100,
+        random_state: RandomState = None,
+        class_weight: ClassWeight = None,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        probability: Literal[False, "sigmoid", "isotonic"] = False,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        solver: Literal["auto"] | Solver = "auto",
+        cache_size: float = 1000,
+        dtype: DTypeLike = np.float64,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
         super().__init__(
             C=C,
             epsilon=epsilon,
@@ -153,7 +159,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         tags.classifier_tags.multi_label = not self.probability
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -183,7 +189,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             )
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values.
 
         Parameters
@@ -204,7 +210,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         values = self._decide(X)
         return self._labels.decisions(values, self.decision_function_shape)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels.
 
         Parameters
@@ -224,7 +230,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         return self._labels.predict(self._decide(X))
 
     @available_if(has_probability)
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classes, if `probability` is set.
 
         Parameters
@@ -277,7 +283,7 @@ class PSVR(RegressorMixin, BasePSVM):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -297,7 +303,7 @@ class PSVR(RegressorMixin, BasePSVM):
         X, numbers, weights = prepare(self, X, y, sample_weight)
         return self._fit(X, numbers, weights, solver)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predicted numbers.
 
         Parameters

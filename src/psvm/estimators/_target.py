@@ -5,6 +5,8 @@ to the rows of both classes with the target -1 for class i and +1 for class j. N
 what the machine is.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -13,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
+from .._typing import MatrixLike
 from .._validation import check_labels, class_factors, target_type
 from ..solvers import check_weights
 from ._kernel import validate
@@ -262,7 +265,7 @@ class OneVsOneMixin:
     class of a pair.
     """
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values.
 
         Parameters
@@ -281,7 +284,7 @@ class OneVsOneMixin:
         values = self._pair_decisions(X)
         return Labels(self.classes_, None, "ovo").decisions(values, self.decision_function_shape)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels: most votes, then the largest sum of decision values, then the first class.
 
         Parameters

@@ -1,10 +1,13 @@
 """What reading gives, and what may be asked of it."""
 
+from __future__ import annotations
+
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._typing import DataFrame
 from .._validation import shown
 
 
@@ -84,7 +87,7 @@ class Table:
     source: str = ""
     format: str = ""
 
-    def to_frame(self):
+    def to_frame(self) -> DataFrame:
         """X as a pandas DataFrame with its names."""
         try:
             import pandas as pd

@@ -1,14 +1,18 @@
 """Sequences as objects: strings with names, FASTA files, and what their kernels share."""
 
+from __future__ import annotations
+
 import gzip
 import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._typing import StrPath
 from .._validation import check_choice, check_flag, check_path, shown
 from ._base import Kernel
 
@@ -41,7 +45,7 @@ class Sequence(str):
         return self
 
 
-def read_fasta(path, *, upper=False):
+def read_fasta(path: StrPath, *, upper: bool = False) -> list[Sequence]:
     r"""Read the records of a FASTA file, compressed by gzip or not.
 
     Parameters
@@ -153,18 +157,18 @@ class SequenceKernel(Kernel):
     unknown = "error"
 
     @property
-    def shortest(self):
+    def shortest(self) -> int:
         """Letters that a sequence must have."""
         return 1
 
     @property
-    def letters(self):
+    def letters(self) -> str | None:
         """The sorted letters of the alphabet; None if every letter is known."""
         if self.alphabet is None:
             return None
         return "".join(sorted(ALPHABETS.get(self.alphabet, self.alphabet)))
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_flag("normalize", self.normalize)
         check_choice("unknown", self.unknown, ("error", "skip"))
         if self.alphabet is None:
@@ -177,7 +181,7 @@ class SequenceKernel(Kernel):
                 f"letters that occur; got {shown(self.alphabet)}."
             )
 
-    def check_objects(self, X, name="X"):
+    def check_objects(self, X: Any, name: str = "X") -> Any:
         X = check_sequences(X, name)
         for i, x in enumerate(X):
             if len(x) < self.shortest:

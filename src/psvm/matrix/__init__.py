@@ -1,7 +1,10 @@
 """The data matrix: one protocol, several storages, one place that chooses among them."""
 
+from __future__ import annotations
+
 import scipy.sparse as sp
 
+from .._typing import MatrixLike
 from .._validation import as_array, check_stored
 from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times, with_norms
 from ._block import ColumnBlock
@@ -27,7 +30,7 @@ def __dir__():
     return __all__
 
 
-def as_matrix(K):
+def as_matrix(K: MatrixLike | DataMatrix) -> DataMatrix:
     """Wrap K as a `DataMatrix`; the only place where the storage of K is looked at.
 
     Parameters

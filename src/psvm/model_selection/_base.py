@@ -1,11 +1,14 @@
 """What `PSVCCV` and `PSVRCV` share: parameters, the choice, and the chosen model."""
 
+from __future__ import annotations
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._folds import check_scoring
 from .._plotting import new_axes
+from .._typing import Axes, MatrixLike
 from .._validation import (
     check_choice,
     check_flag,
@@ -94,7 +97,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
             )
         make_epsilons(self.epsilons, self.min_ratio)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict with the chosen model.
 
         Parameters
@@ -110,7 +113,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    def plot_path(self, ax=None):
+    def plot_path(self, ax: Axes | None = None) -> Axes:
         """Draw the mean score and its standard error along epsilon, a line for each gamma.
 
         The lines are those of the chosen C; the chosen point is marked. Needs matplotlib:

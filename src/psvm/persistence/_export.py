@@ -1,5 +1,7 @@
 """Models as text: to be read by people, or to predict by NumPy alone."""
 
+from __future__ import annotations
+
 from importlib.metadata import version
 
 import numpy as np
@@ -10,13 +12,14 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
+from .._typing import Estimator
 from .._validation import check_has
 from ..estimators import PER_COLUMN, BasePSVM, is_measured
 from ..selection import PSVMSelector
 from ._models import summarise
 
 
-def export_text(model):
+def export_text(model: Estimator) -> str:
     """All there is to know about a fitted model, to be read by people.
 
     Parameters
@@ -76,7 +79,7 @@ def _object_text(z):
     return f"{name} {z}" if name else str(z)
 
 
-def export_numpy(model):
+def export_numpy(model: Estimator) -> str:
     """Python source with ``predict(X)`` for a fitted model that needs NumPy and nothing else.
 
     Parameters

@@ -1,9 +1,14 @@
 """Checks of data and parameters that several selectors share."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
 
+from .._typing import MatrixLike
 from .._validation import (
     check_array,
     check_positive_integer,
@@ -109,7 +114,7 @@ def check_folds(splits, y):
 class CheckedSelectorMixin(SelectorMixin):
     """scikit-learn's `SelectorMixin` for data whose masks and indices are checked first."""
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> Any:
         """Reduce X to the selected features.
 
         Parameters
@@ -122,7 +127,7 @@ class CheckedSelectorMixin(SelectorMixin):
         """
         return named("X", super().transform, check_stored("X", X))
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: MatrixLike) -> Any:
         """Put zeros in place of the features that were not selected.
 
         Parameters

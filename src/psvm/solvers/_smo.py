@@ -1,13 +1,17 @@
 """The SMO of Knebel et al. 2008: its options and its outer loop."""
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._core import _smo as _compiled
 from .._validation import check_flag
-from ..problem import kkt_violation, objective
+from ..matrix import Standardized
+from ..problem import Problem, kkt_violation, objective
 from ._clock import Clock
 from ._solution import Solution, Status
 from ._solver import Solver
@@ -72,11 +76,18 @@ class SMO(Solver):
             check_flag(name, getattr(self, name))
         super().__post_init__()
 
-    def workspace(self, K):
+    def workspace(self, K: Standardized) -> Any:
         """The columns of Q that were evaluated."""
         return GramColumns(K)
 
-    def minimise(self, problem, *, start=None, workspace=None, core=_compiled.Core):
+    def minimise(
+        self,
+        problem: Problem,
+        *,
+        start: np.ndarray | None = None,
+        workspace: Any = None,
+        core: Any = _compiled.Core,
+    ) -> Solution:
         """Solve a problem; `core` is the inner loop. See `Solver.minimise`."""
         columns = self.workspace(problem.K) if workspace is None else workspace
         return _SMORun(self, problem, start, columns, core).solve()

@@ -1,12 +1,16 @@
 """The low-level function: a matrix, a target and two parameters in, a `Solution` out."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from .._threads import threads
+from .._typing import ArrayLike, MatrixLike
 from .._validation import (
     check_array,
     check_number,
@@ -19,22 +23,23 @@ from ..matrix import DataMatrix, Standardized, as_matrix
 from ..problem import Problem
 from ._smo import SMO
 from ._solution import Solution, Status
+from ._solver import Solver
 from ._working_set import WorkingSet
 
 
 def solve(
-    K,
-    y,
-    C=np.inf,
+    K: MatrixLike | DataMatrix,
+    y: ArrayLike,
+    C: float = np.inf,
     *,
-    epsilon,
-    solver="auto",
-    tol=1e-4,
-    max_iter=None,
-    max_time=None,
-    warm_start=None,
-    sample_weight=None,
-):
+    epsilon: float,
+    solver: Literal["auto"] | Solver = "auto",
+    tol: float = 1e-4,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    warm_start: ArrayLike | Solution | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Solution:
     """Solve the P-SVM problem of a matrix and a target.
 
     The columns of K are centred and scaled to unit norm, implicitly: K is never copied. With the

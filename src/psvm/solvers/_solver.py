@@ -1,9 +1,17 @@
 """What all solvers have in common."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
 
 from .._validation import check_number, check_positive_integer
+from ..matrix import Standardized
+from ..problem import Problem
+from ._solution import Solution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +30,9 @@ class Solver(ABC):
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
 
-    def with_defaults(self, *, tol, max_iter=None, max_time=None):
+    def with_defaults(
+        self, *, tol: float, max_iter: int | None = None, max_time: float | None = None
+    ) -> Self:
         """Fill in what was left open with the limits of the caller."""
         return replace(
             self,
@@ -32,11 +42,13 @@ class Solver(ABC):
         )
 
     @abstractmethod
-    def workspace(self, K):
+    def workspace(self, K: Standardized) -> Any:
         """What solves with the same standardised matrix K can share."""
 
     @abstractmethod
-    def minimise(self, problem, *, start=None, workspace=None):
+    def minimise(
+        self, problem: Problem, *, start: np.ndarray | None = None, workspace: Any = None
+    ) -> Solution:
         """Solve a problem.
 
         Parameters

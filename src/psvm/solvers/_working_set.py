@@ -1,14 +1,17 @@
 """The fast solver: exact solutions of small problems over a growing working set."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .._core._active_set import ActiveSet
 from .._core._dense import diverse
 from .._validation import check_positive_integer
-from ..matrix import FEW
-from ..problem import kkt_violation
+from ..matrix import FEW, Standardized
+from ..problem import Problem, kkt_violation
 from ._clock import Clock
 from ._solution import Solution, Status
 from ._solver import Solver
@@ -85,11 +88,13 @@ class WorkingSet(Solver):
         check_positive_integer("batch", self.batch)
         super().__post_init__()
 
-    def workspace(self, K):
+    def workspace(self, K: Standardized) -> Any:
         """Columns, their products and their factor."""
         return Workspace(K)
 
-    def minimise(self, problem, *, start=None, workspace=None):
+    def minimise(
+        self, problem: Problem, *, start: np.ndarray | None = None, workspace: Any = None
+    ) -> Solution:
         """Solve a problem. See `Solver.minimise`."""
         if workspace is None:
             workspace = Workspace(problem.K)

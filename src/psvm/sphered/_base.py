@@ -1,13 +1,17 @@
 """Parameters, fit and decision values of `SpheredSVC` and `SpheredSVCCV`."""
 
+from __future__ import annotations
+
 import warnings
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import ClassWeight, KernelLike
 from .._validation import (
     check_choice,
     check_decisions,
@@ -32,23 +36,23 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        C=100.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        center=True,
-        solver="auto",
-        class_weight=None,
-        decision_function_shape="ovr",
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        cache_size=1000,
-    ):
+        C: float = 100.0,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        center: bool = True,
+        solver: Literal["auto", "direct", "incremental"] = "auto",
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        cache_size: float = 1000,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
