@@ -4,11 +4,11 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 # The build and the linters call tools that lie beside them.
 export PATH := $(abspath $(BIN)):$(PATH)
-# The test and demo processes run side by side: one BLAS thread each.
+# Tests run side by side, and benchmarks compare programs, not threads: one BLAS thread each.
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow test-oldest test-machines test-part lint bench bench-all bench-abstain bench-cv bench-solvers bench-svm bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston clean
+.PHONY: demo test test-slow test-oldest test-machines test-part lint bench bench-all release-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py build/demo
@@ -37,53 +37,34 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 
-# About half an hour: the solver beside its peers. The rest of the tables: bench-all.
+# Every table of docs/benchmarks.md has its script: bench-smo runs benchmarks/bench_smo.py.
+BENCHES = $(subst _,-,$(basename $(notdir $(wildcard benchmarks/bench_*.py))))
+.PHONY: $(BENCHES)
+
+# About half an hour: the solver beside its peers. All tables: bench-all.
 bench: bench-solvers bench-svm
 
-bench-all: bench bench-abstain bench-cv bench-csv bench-defaults bench-dyadic bench-genes bench-kernels bench-path bench-sequences bench-smo bench-sphered bench-weston
+bench-all: $(BENCHES)
 
+bench-solvers bench-path: export PSVM_ADELIE_PYTHON = $(abspath $(VENV))-adelie/bin/python
+bench-solvers bench-path: $(VENV)/.adelie
+bench-svm: $(VENV)/.peers
+$(BENCHES): bench-%: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench_$*.py
 
-bench-solvers: $(VENV)/.installed $(VENV)/.adelie
-	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_solvers.py
-
-bench-path: $(VENV)/.installed $(VENV)/.adelie
-	$(ONE_THREAD) PSVM_ADELIE_PYTHON=$(abspath $(VENV))-adelie/bin/python $(BIN)/python benchmarks/bench_path.py
-
-bench-svm: $(VENV)/.installed $(VENV)/.peers
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_svm.py
-
-bench-smo: $(VENV)/.installed
-	$(BIN)/python benchmarks/bench_smo.py
-
-bench-sphered: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_sphered.py
-
-bench-csv: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_csv.py
-
-bench-cv: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_cv.py
-
-bench-defaults: $(VENV)/.installed
-	$(BIN)/python benchmarks/bench_defaults.py
-
-bench-kernels: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_kernels.py
-
-bench-sequences: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_sequences.py
-
-bench-abstain: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_abstain.py
-
-bench-dyadic: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_dyadic.py
-
-bench-weston: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_weston.py
-
-bench-genes: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_genes.py
+# What a user gets: the sdist, the wheel made of it, and the tests against the wheel in an empty environment, without
+# the sources beside them. `make release-check TESTS=tests/test_solve.py` for a part of them.
+RELEASE = build/release
+TESTS = tests
+release-check: $(VENV)/.tools
+	rm -rf $(RELEASE)
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python -m build --outdir $(RELEASE)
+	$(PYTHON) -m venv $(RELEASE)/venv
+	$(RELEASE)/venv/bin/python -m pip install --quiet "$$(echo $(RELEASE)/*.whl)[test]"
+	tar -xzf $(RELEASE)/*.tar.gz -C $(RELEASE)
+	rm -r $(RELEASE)/psvm-*/src
+	cd $(RELEASE)/psvm-*/ && $(ONE_THREAD) ../venv/bin/python -m pytest -n auto -m "not slow" $(TESTS)
 
 clean:
 	rm -rf $(VENV) $(VENV)-adelie $(VENV)-oldest build

@@ -32,7 +32,7 @@ LAYERS = [
 """From the ground up: each room imports only rooms of the lines above its own."""
 FLOOR = {room: floor for floor, rooms in enumerate(LAYERS) for room in rooms}
 
-TWICE = {"Core", "DenseMatrix", "Machine", "Search", "Spectrum", "Training", "_Run"}
+TWICE = {"Core", "_Run"}
 """Class names that still exist more than once."""
 
 

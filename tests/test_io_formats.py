@@ -824,6 +824,25 @@ def test_check_looks_at_the_data(tmp_path):
     assert found[-1].severity is Severity.INFO
 
 
+def test_check_finds_the_target_among_the_columns(tmp_path):
+    path = tmp_path / "leak.csv"
+    rows = "".join(f"{i % 7},{2 * (i < 3)},{'few' if i < 3 else 'many'}\n" for i in range(40))
+    path.write_text(f"a,b,y\n{rows}")
+    found = [f for f in check_file(path, target="y") if f.severity is Severity.WARNING]
+    (leak,) = [f for f in found if "almost the target" in f.message]
+    assert (leak.column, leak.message) == (2, "Column 'b' is almost the target itself.")
+    text = " ".join(f.message for f in found)
+    assert "The class 'few' has only 3 of 40 rows" in text
+    assert "has 12 times as many rows" in text
+
+
+@pytest.mark.parametrize("scale", [1e-308, 1e300, 1e308])
+def test_check_takes_numbers_of_any_size(tmp_path, scale):
+    path = tmp_path / "extreme.csv"
+    path.write_text("a,b,y\n" + "".join(f"{scale / 9 * i!r},{i % 3},{i}\n" for i in range(9)))
+    assert all(f.severity is not Severity.ERROR for f in check_file(path, target="y"))
+
+
 def test_check_of_a_good_file(tmp_path):
     path = tmp_path / "good.csv"
     path.write_text("a,b\n1,2\n3,5\n2,2\n")

@@ -23,7 +23,7 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -1070,6 +1070,14 @@ def test_numpy_code_of_sparse_and_empty_models():
     np.testing.assert_array_equal(in_scope(export_numpy(model), NEW)[0], model.predict(NEW))
     with pytest.raises(ValueError, match="X must have 2 columns"):
         in_scope(export_numpy(model), GENES)
+
+
+def test_numpy_code_of_a_search_is_that_of_the_chosen_model():
+    search = GridSearchCV(PSVC(), {"epsilon": [0.5, 1.0]}, cv=3)
+    model = make_pipeline(StandardScaler(), make_pipeline(MinMaxScaler(), search)).fit(X, Y)
+    values, predicted = in_scope(export_numpy(model), NEW)
+    np.testing.assert_allclose(values, model.decision_function(NEW), rtol=0, atol=1e-11)
+    assert predicted.tolist() == model.predict(NEW).tolist()
 
 
 @pytest.mark.parametrize(

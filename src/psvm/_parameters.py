@@ -14,7 +14,9 @@ from ._validation import (
     check_has,
     check_integer,
     check_jobs,
+    check_list,
     check_number,
+    check_path,
     check_seed,
     check_storage,
 )
@@ -105,6 +107,13 @@ class Jobs:
         check_jobs(value)
 
 
+class FilePath:
+    """What can be the path of a file."""
+
+    def __call__(self, name, value):
+        check_path(name, value)
+
+
 class Has:
     """An object with some methods."""
 
@@ -135,6 +144,17 @@ class Optional:
     def __call__(self, name, value):
         if value is not self.nothing:
             self.constraint(name, value)
+
+
+class Each:
+    """A list of values, each of which the constraint allows."""
+
+    def __init__(self, constraint):
+        self.constraint = constraint
+
+    def __call__(self, name, value):
+        for entry in check_list(name, value):
+            self.constraint(name, entry)
 
 
 class Later:

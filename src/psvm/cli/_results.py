@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from ..estimators import solutions, unwrap, weights
+from ..estimators import solutions, unwrap_psvm, weights
 
 
 def describe_model(run, model, names):
     """Record and show support objects and certificate of a fitted model."""
-    machine = unwrap(model, names).machine
+    machine = unwrap_psvm(model, names).machine
     alpha = weights(machine)
     worst = max(solutions(machine), key=lambda s: s.kkt_violation)
     epsilon = np.atleast_1d(machine.epsilon_)

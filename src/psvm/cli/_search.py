@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from ..estimators import unwrap
 from ._choices import as_parameter, choose_kernel, preprocess
 
 
@@ -31,14 +32,9 @@ def make_search(run, table, task, results_file=None):
     return preprocess(run, table, kernel, search)
 
 
-def last_step(model):
-    """The search at the end of a pipeline."""
-    return model[-1] if hasattr(model, "steps") else model
-
-
 def describe_search(run, model):
     """Say what was found; from now on the search is silent and keeps no file."""
-    search = last_step(model)
+    search = unwrap(model).search
     search.set_params(verbose=False, results_file=None)
     score = search.best_score_
     best = {name: value for name, value in search.best_params_.items() if value != np.inf}
@@ -51,7 +47,6 @@ def describe_search(run, model):
 
 def without_search(model):
     """The chosen model alone, as it is saved."""
-    best = last_step(model).best_estimator_
-    if not hasattr(model, "steps"):
-        return best
-    return Pipeline([*model.steps[:-1], (type(best).__name__.lower(), best)])
+    parts = unwrap(model)
+    best = parts.machine
+    return Pipeline([*parts.steps, (type(best).__name__.lower(), best)]) if parts.steps else best

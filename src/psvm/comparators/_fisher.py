@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg as sl
 from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
+from .._docstrings import document
+from .._parameters import Choice, Later, Number, check_parameters
 from .._typing import ArrayLike, KernelLike, MatrixLike
-from .._validation import check_choice, check_decisions, check_labels, check_number, check_vector
-from ._kernel_model import KernelModel, document, indefinite
+from .._validation import check_decisions, check_labels, check_vector
+from ._kernel_model import PARAGRAPHS, KernelModel, indefinite
 
 SAME = 1e-14
 """Distance of two class means, relative to the largest singular value, that is rounding."""
@@ -21,7 +23,7 @@ INDEFINITE = 1e-7
 """An eigenvalue below minus this share of the largest is negative: single precision is allowed."""
 
 
-@document
+@document(PARAGRAPHS)
 class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     """Kernel Fisher discriminant with Gaussian class posteriors.
 
@@ -43,19 +45,18 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         classes the one of larger variance wins.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes; None means their (weighted) shares.
-    {kernel}
+    {kernel, gamma, degree, coef0, theta, rho, zeta}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
+    {classes_}
     means_ : ndarray of shape (n_classes, n_classes - 1)
         Means of the projected classes.
     covariances_ : ndarray of shape (n_classes, n_classes - 1, n_classes - 1)
         Covariances of the projected classes.
     priors_ : ndarray of shape (n_classes,)
         Prior probabilities.
-    {attributes}
+    {dual_coef_, intercept_, support_, n_support_, n_features_in_, feature_names_in_}
 
     Notes
     -----
@@ -79,6 +80,12 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     >>> model.predict_proba(X[:1]).shape
     (1, 2)
     """
+
+    _constraints: ClassVar = {
+        "reg": Number(above=0),
+        "covariance": Choice("shared", "separate"),
+        "priors": Later(),
+    }
 
     def __init__(
         self,
@@ -121,9 +128,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         -------
         self : KernelFisherDiscriminant
         """
-        check_number("reg", self.reg, above=0)
-        check_choice("covariance", self.covariance, ("shared", "separate"))
-        self._check_kernel()
+        check_parameters(self)
         X, y = self._validate(X, y, ensure_min_samples=2)
         classes, code = check_labels("y", y)
         kernel, K, weights = self._fit_gram(X, sample_weight)

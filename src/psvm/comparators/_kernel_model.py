@@ -1,59 +1,38 @@
 """What the comparators share: a kernel, its Gram matrix, and values of linear functions of it."""
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import DEFINITE_KERNEL, paragraphs
 from .._validation import check_decisions, kernel_values
-from ..estimators import KernelMixin, choose_kernel
+from ..estimators import KernelChoice, KernelMixin, choose_kernel
 from ..matrix import BLOCK_BYTES, block_slices
 from ..solvers import check_weights
 
 ASYMMETRIC = 1e-8
 """Difference of two entries, relative to the largest, that is not rounding."""
 
-PARAMETERS = """kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed"}, \
-Kernel or callable, default="rbf"
-        The kernel of vectors, an object of `psvm.kernels`, a callable ``kernel(X, Z)``, or
-        "precomputed". Its matrix must be positive semidefinite.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "laplacian" and "poly". "scale" is ``1 / (n_features * X.var())``,
-        "auto" is ``1 / n_features``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant of "poly".
-    theta : float, default=1.0
-        Frequency of "sine".
-    rho, zeta : float, default=1.0
-        Offset and exponent of "plummer"."""
-
-ATTRIBUTES = """dual_coef_ : ndarray of shape (n_functions, n_support_)
-        Coefficients of the training objects.
-    intercept_ : ndarray of shape (n_functions,)
-        The constants that belong to them.
-    support_ : ndarray of shape (n_support_,)
-        Indices of the training objects with a coefficient other than zero.
-    n_support_ : int
-        Their number.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, if it has only string names."""
-
-
-def document(cls):
-    """Fill the shared parts into the docstring of a class."""
-    text = cls.__doc__.replace("{kernel}", PARAMETERS)
-    cls.__doc__ = text.replace("{attributes}", ATTRIBUTES)
-    return cls
+PARAGRAPHS = DEFINITE_KERNEL | paragraphs("""
+dual_coef_ : ndarray of shape (n_functions, n_support_)
+    Coefficients of the training objects.
+intercept_ : ndarray of shape (n_functions,)
+    The constants that belong to them.
+support_ : ndarray of shape (n_support_,)
+    Indices of the training objects with a coefficient other than zero.
+n_support_ : int
+    Their number.
+""")
+"""About parameters and attributes that the comparators share."""
 
 
 class KernelModel(KernelMixin, BaseEstimator):
     """An estimator with values ``f(x) = sum_i beta_i k(x, x_i) + b``, for one or more beta."""
 
-    _measured = ("precomputed",)
+    _constraints: ClassVar = {"kernel": KernelChoice("precomputed")}
 
     def _fit_gram(self, X, sample_weight):
         """The kernel, its matrix of the training objects, and their weights."""

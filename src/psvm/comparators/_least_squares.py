@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg as sl
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from .._docstrings import document
+from .._parameters import Choice, Later, Number, check_parameters
 from .._typing import ArrayLike, ClassWeight, KernelLike, MatrixLike
-from .._validation import check_choice, check_labels, check_number, class_factors
+from .._validation import check_labels, class_factors
 from ..estimators import OneVsOneMixin, fit_pairs
 from ..solvers import BinaryTarget, DenseGram, Limits, Status, minimise
-from ._kernel_model import KernelModel, document, indefinite
+from ._kernel_model import PARAGRAPHS, KernelModel, indefinite
 
 TOLERANCE = 1e-8
 """Largest KKT violation of the squared hinge loss, in the units of the margin."""
@@ -67,7 +69,7 @@ def _squared_hinge(K, y, ridge, model):
     return solution.v, solution.b
 
 
-@document
+@document(PARAGRAPHS)
 class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     """Least-squares support vector machine for classification.
 
@@ -85,15 +87,13 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         Whether objects beyond the margin count.
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Form of the decision values of more than two classes.
-    {kernel}
+    {decision_function_shape}
+    {kernel, gamma, degree, coef0, theta, rho, zeta}
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    {attributes}
+    {classes_}
+    {dual_coef_, intercept_, support_, n_support_, n_features_in_, feature_names_in_}
 
     References
     ----------
@@ -111,6 +111,13 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     >>> LeastSquaresSVC(C=10, loss="squared_hinge").fit(X, y).n_support_ < 100
     True
     """
+
+    _constraints: ClassVar = {
+        "C": Number(above=0),
+        "loss": Choice("squared", "squared_hinge"),
+        "class_weight": Later(),
+        "decision_function_shape": Choice("ovr", "ovo"),
+    }
 
     def __init__(
         self,
@@ -155,10 +162,7 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         -------
         self : LeastSquaresSVC
         """
-        check_number("C", self.C, above=0)
-        check_choice("loss", self.loss, ("squared", "squared_hinge"))
-        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        self._check_kernel()
+        check_parameters(self)
         X, y = self._validate(X, y, ensure_min_samples=2)
         classes, code = check_labels("y", y)
         kernel, K, weights = self._fit_gram(X, sample_weight)
@@ -188,7 +192,7 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         return self._values(X)
 
 
-@document
+@document(PARAGRAPHS)
 class LeastSquaresSVR(RegressorMixin, KernelModel):
     """Least-squares support vector machine for regression.
 
@@ -199,11 +203,11 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
     ----------
     C : float, default=1.0
         Weight of the squared errors.
-    {kernel}
+    {kernel, gamma, degree, coef0, theta, rho, zeta}
 
     Attributes
     ----------
-    {attributes}
+    {dual_coef_, intercept_, support_, n_support_, n_features_in_, feature_names_in_}
 
     Examples
     --------
@@ -215,6 +219,8 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
     >>> bool(LeastSquaresSVR(C=10).fit(X, y).score(X, y) > 0.95)
     True
     """
+
+    _constraints: ClassVar = {"C": Number(above=0)}
 
     def __init__(
         self,
@@ -253,8 +259,7 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         -------
         self : LeastSquaresSVR
         """
-        check_number("C", self.C, above=0)
-        self._check_kernel()
+        check_parameters(self)
         X, y = self._validate(X, y, y_numeric=True, ensure_min_samples=2)
         if not np.isfinite(np.square(y.astype(np.float64)).sum()):
             raise ValueError("y has entries too large to be squared in double precision; scale it.")

@@ -5,17 +5,26 @@ from ._description import Description, describe, describe_for, digests_of, is_me
 from ._epsilon import choose_epsilon
 from ._estimators import PSVC, PSVR, has_probability
 from ._kernel import (
+    GAMMA,
     MEASURED,
+    KernelChoice,
     KernelMixin,
-    check_kernel,
     choose_gamma,
     choose_kernel,
     kernel_name,
     validate,
 )
-from ._landmarks import check_landmarks, landmarks_for
+from ._landmarks import LANDMARKS, check_landmarks, landmarks_for
 from ._target import Labels, Numbers, OneVsOneMixin, Task, class_scores, fit_pairs, prepare
-from ._unwrap import described_matrix, numeric_target, solutions, support_names, unwrap, weights
+from ._unwrap import (
+    described_matrix,
+    numeric_target,
+    solutions,
+    support_names,
+    unwrap,
+    unwrap_psvm,
+    weights,
+)
 
 __all__ = ["PSVC", "PSVR"]
 

@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from .._parameters import (
+    LIMITS,
+    Choice,
+    Either,
+    Flag,
+    Later,
+    Number,
+    Storage,
+    check_parameters,
+)
 from .._threads import map_blocks, threads
 from .._typing import DTypeLike, KernelLike, RandomState
-from .._validation import (
-    check_choice,
-    check_decisions,
-    check_flag,
-    check_number,
-    check_seed,
-    check_storage,
-    kernel_values,
-)
+from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
-from ._kernel import KernelMixin, check_kernel
-from ._landmarks import check_landmarks
+from ._kernel import KernelMixin
+from ._landmarks import LANDMARKS, check_landmarks
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
@@ -81,6 +83,19 @@ class PerColumnMixin:
 
 class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
+
+    _constraints: ClassVar = {
+        "C": Number(above=0, infinite=True),
+        "epsilon": Either(Choice("auto", "aicc"), Number(least=0)),
+        "epsilon_unit": Choice("absolute", "max"),
+        **LANDMARKS,
+        **LIMITS,
+        "solver": Later(),
+        "cache_size": Number(least=0),
+        "dtype": Storage(),
+        "warm_start": Flag(),
+        "verbose": Flag(),
+    }
 
     def __init__(
         self,
@@ -292,41 +307,26 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
 def check_psvm(model):
     """Check the parameters of a `PSVC` or `PSVR` and return the solver with its limits."""
-    check_number("C", model.C, above=0, infinite=True)
-    if isinstance(model.epsilon, str):
-        check_choice("epsilon", model.epsilon, ("auto", "aicc"))
-    else:
-        check_number("epsilon", model.epsilon, least=0)
-    check_choice("epsilon_unit", model.epsilon_unit, ("absolute", "max"))
-    check_kernel(model)
-    check_number("cache_size", model.cache_size, least=0)
-    check_storage("dtype", model.dtype)
-    check_seed("random_state", model.random_state)
-    check_flag("warm_start", model.warm_start)
-    check_flag("verbose", model.verbose)
+    check_parameters(model)
     if model.landmarks is not None and is_measured(model):
         raise ValueError(
             f"landmarks must be None with kernel={model.kernel!r}: the columns of X are the "
             "descriptive objects already."
         )
-    check_landmarks(model.landmarks, model.n_landmarks, model.kernel)
+    check_landmarks(model.landmarks, model.kernel)
     if is_classifier(model):
-        _check_classifier(model)
+        _check_schemes(model.multi_class, model.decision_function_shape)
     return make_solver(
         model.solver, tol=model.tol, max_iter=model.max_iter, max_time=model.max_time
     )
 
 
-def _check_classifier(model):
-    check_choice("multi_class", model.multi_class, ("ovo", "ovr"))
-    check_choice("decision_function_shape", model.decision_function_shape, ("ovr", "ovo"))
-    if model.multi_class == "ovr" and model.decision_function_shape == "ovo":
+def _check_schemes(multi_class, shape):
+    if multi_class == "ovr" and shape == "ovo":
         raise ValueError(
             "decision_function_shape='ovo' needs multi_class='ovo': machines of one class "
             "against the rest have no values of pairs."
         )
-    if model.probability is not False:
-        check_choice("probability", model.probability, ("sigmoid", "isotonic"))
 
 
 def _badness(solution):

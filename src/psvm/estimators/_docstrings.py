@@ -1,99 +1,87 @@
-"""Parameters and attributes that the estimators share, written once."""
+"""Paragraphs about parameters and attributes that `PSVC` and `PSVR` share, each written once."""
 
-PARAMETERS = """C : float, default=inf
-        Bound of the variables, ``-C <= alpha_j <= C``, in the units of columns of norm one.
-    epsilon : "auto", "aicc" or float, default="auto"
-        Correlation threshold in the units of columns of norm one: the larger it is, the fewer
-        support objects. "auto" chooses it by five-fold cross-validation of the squared error
-        along a path; the folds depend on the content of the rows only, and equal rows share a
-        fold. "aicc" minimises the corrected Akaike criterion along one path, which costs a fifth.
-        With more than six machines for classes, six of them choose, and the geometric mean of
-        their shares of ``||K̃'y||_inf`` serves all.
-    epsilon_unit : {"absolute", "max"}, default="absolute"
-        "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
-        variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
-        the size of the data, and each of several machines has its own maximum.
-    kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed", "dyadic"}, \
+from .._docstrings import paragraphs
+
+PARAGRAPHS = paragraphs("""
+C : float, default=inf
+    Bound of the variables, ``-C <= alpha_j <= C``, in the units of columns of norm one.
+epsilon : "auto", "aicc" or float, default="auto"
+    Correlation threshold in the units of columns of norm one: the larger it is, the fewer
+    support objects. "auto" chooses it by five-fold cross-validation of the squared error
+    along a path; the folds depend on the content of the rows only, and equal rows share a
+    fold. "aicc" minimises the corrected Akaike criterion along one path, which costs a fifth.
+    With more than six machines for classes, six of them choose, and the geometric mean of
+    their shares of ``||K̃'y||_inf`` serves all.
+epsilon_unit : {"absolute", "max"}, default="absolute"
+    "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
+    variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
+    the size of the data, and each of several machines has its own maximum.
+kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed", "dyadic"}, \
 Kernel or callable, default="rbf"
-        The kernel of vectors, an object of `psvm.kernels` with parameters of its own (also a
-        kernel of sequences), or a callable ``kernel(X, Z)`` that returns the matrix of all
-        values. "precomputed": X is a square matrix of relations among the training objects,
-        symmetric or not, definite or not; `predict` takes test x training objects. "dyadic": X
-        is any matrix, its columns are fixed descriptive objects.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "laplacian" and "poly". "scale" is
-        ``1 / (n_features * X.var())``, "auto" is ``1 / n_features``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant of "poly".
-    theta : float, default=1.0
-        Frequency of "sine", ``sin(theta ||x - z||)``.
-    rho, zeta : float, default=1.0
-        Offset and exponent of "plummer", ``(||x - z|| + rho)^(-zeta)``.
-    landmarks : array-like of shape (P, n_features), int, {"kmeans", "random", "pca"} or object \
+    The kernel of vectors, an object of `psvm.kernels` with parameters of its own (also a
+    kernel of sequences), or a callable ``kernel(X, Z)`` that returns the matrix of all
+    values. "precomputed": X is a square matrix of relations among the training objects,
+    symmetric or not, definite or not; `predict` takes test x training objects. "dyadic": X
+    is any matrix, its columns are fixed descriptive objects.
+landmarks : array-like of shape (P, n_features), int, {"kmeans", "random", "pca"} or object \
 with fit, default=None
-        The descriptive vectors z_j. None means the (distinct) training vectors. "kmeans": centres
-        of clusters of the training vectors; a number is short for that many centres. "random":
-        some of the training vectors, drawn in proportion to their weight. "pca": the leading
-        principal directions, for the linear kernel. An object with ``fit(X)`` is cloned and
-        fitted, and its `cluster_centers_`, `means_` or `components_` describe.
-    n_landmarks : int, default=100
-        How many for "kmeans", "random" and "pca"; fewer if there are not so many distinct
-        training vectors (for "pca", features).
-    random_state : int, RandomState instance or None, default=None
-        Random numbers for the choice of descriptive vectors.
-    tol : float, default=1e-4
-        Largest KKT violation relative to epsilon (to the largest ``|K̃'y|`` if epsilon is 0).
-    max_iter : int, default=None
-        Largest number of iterations of one solve.
-    max_time : float, default=None
-        Largest time of the fit in seconds.
-    solver : "auto", SMO or WorkingSet, default="auto"
-        The solver. Limits set in such an object have precedence over those of the estimator.
-    cache_size : float, default=1000
-        Memory for kernel values in MB; what does not fit is evaluated again in each pass.
-    dtype : {float64, float32}, default=float64
-        Precision of kernel values. With float32 vectors are rounded, kernels are evaluated in
-        single precision, twice as many values fit into the cache, and training and prediction
-        take about half of the time. Sums over kernel values are in double precision all the same,
-        and the certificate is that of the rounded matrix. Scale the features first: rounding
-        counts where their mean exceeds their spread by far.
-    warm_start : bool, default=False
-        Start from the previous solution, which must have the same number of variables.
-    verbose : bool, default=False
-        Print a line about the solution."""
-
-ATTRIBUTES = """alpha_ : ndarray of shape (P,) or (n_machines, P)
-        The dual variables; one per training object, landmark or column. A training vector that
-        stands there twice has its variable at the first place. Where there are several machines
-        (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
-        other arrays have a row for each.
-    support_ : ndarray of shape (n_support_,)
-        Indices of the support objects, those with ``alpha_ != 0`` in some machine.
-    support_objects_ : ndarray
-        The support objects: vectors; or names (of a DataFrame) or else indices of columns with
-        ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
-    n_support_ : int
-        Number of support objects.
-    intercept_ : float or ndarray of shape (n_machines,)
-        The constant b, the (weighted) mean of the target.
-    column_means_, column_norms_ : ndarray of shape (P,) or (n_machines, P)
-        Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
-    epsilon_ : float or ndarray of shape (n_machines,)
-        The value of epsilon that was used.
-    dual_gap_ : float
-        Duality gap; the objective is at most this far above its minimum. The largest one of
-        several machines.
-    kkt_violation_ : float
-        Largest violation of the KKT conditions.
-    solution_ : Solution
-        Everything the solver has to say, if there is one machine.
-    solutions_ : tuple of Solution
-        The same of all machines. The variables of a pair of classes are those of its own rows.
-    n_iter_ : int
-        Iterations of the final solves.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, if it has only string names."""
+    The descriptive vectors z_j. None means the (distinct) training vectors. "kmeans": centres
+    of clusters of the training vectors; a number is short for that many centres. "random":
+    some of the training vectors, drawn in proportion to their weight. "pca": the leading
+    principal directions, for the linear kernel. An object with ``fit(X)`` is cloned and
+    fitted, and its `cluster_centers_`, `means_` or `components_` describe.
+n_landmarks : int, default=100
+    How many for "kmeans", "random" and "pca"; fewer if there are not so many distinct
+    training vectors (for "pca", features).
+random_state : int, RandomState instance or None, default=None
+    Random numbers for the choice of descriptive vectors.
+tol : float, default=1e-4
+    Largest KKT violation relative to epsilon (to the largest ``|K̃'y|`` if epsilon is 0).
+max_iter : int, default=None
+    Largest number of iterations of one solve.
+max_time : float, default=None
+    Largest time of the fit in seconds.
+solver : "auto", SMO or WorkingSet, default="auto"
+    The solver. Limits set in such an object have precedence over those of the estimator.
+cache_size : float, default=1000
+    Memory for kernel values in MB; what does not fit is evaluated again in each pass.
+dtype : {float64, float32}, default=float64
+    Precision of kernel values. With float32 vectors are rounded, kernels are evaluated in
+    single precision, twice as many values fit into the cache, and training and prediction
+    take about half of the time. Sums over kernel values are in double precision all the same,
+    and the certificate is that of the rounded matrix. Scale the features first: rounding
+    counts where their mean exceeds their spread by far.
+warm_start : bool, default=False
+    Start from the previous solution, which must have the same number of variables.
+verbose : bool, default=False
+    Print a line about the solution.
+alpha_ : ndarray of shape (P,) or (n_machines, P)
+    The dual variables; one per training object, landmark or column. A training vector that
+    stands there twice has its variable at the first place. Where there are several machines
+    (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
+    other arrays have a row for each.
+support_ : ndarray of shape (n_support_,)
+    Indices of the support objects, those with ``alpha_ != 0`` in some machine.
+support_objects_ : ndarray
+    The support objects: vectors; or names (of a DataFrame) or else indices of columns with
+    ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
+n_support_ : int
+    Number of support objects.
+intercept_ : float or ndarray of shape (n_machines,)
+    The constant b, the (weighted) mean of the target.
+column_means_, column_norms_ : ndarray of shape (P,) or (n_machines, P)
+    Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
+epsilon_ : float or ndarray of shape (n_machines,)
+    The value of epsilon that was used.
+dual_gap_ : float
+    Duality gap; the objective is at most this far above its minimum. The largest one of
+    several machines.
+kkt_violation_ : float
+    Largest violation of the KKT conditions.
+solution_ : Solution
+    Everything the solver has to say, if there is one machine.
+solutions_ : tuple of Solution
+    The same of all machines. The variables of a pair of classes are those of its own rows.
+n_iter_ : int
+    Iterations of the final solves.
+""")

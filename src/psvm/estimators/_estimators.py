@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import document
+from .._parameters import Choice, Later, Optional
 from .._typing import ArrayLike, ClassWeight, DTypeLike, KernelLike, MatrixLike, RandomState
 from ..solvers import Solver
 from ._base import BasePSVM, check_psvm
 from ._calibration import calibrate
-from ._docstrings import ATTRIBUTES, PARAMETERS
+from ._docstrings import PARAGRAPHS
 from ._target import Labels, prepare
-
-
-def _document(cls):
-    text = cls.__doc__.replace("{parameters}", PARAMETERS)
-    cls.__doc__ = text.replace("{attributes}", ATTRIBUTES)
-    return cls
 
 
 def has_probability(model):
@@ -30,7 +26,7 @@ def has_probability(model):
     return True
 
 
-@_document
+@document(PARAGRAPHS)
 class PSVC(ClassifierMixin, BasePSVM):
     """Potential Support Vector Machine for classification.
 
@@ -42,7 +38,10 @@ class PSVC(ClassifierMixin, BasePSVM):
 
     Parameters
     ----------
-    {parameters}
+    {C, epsilon, epsilon_unit}
+    {kernel, gamma, degree, coef0, theta, rho, zeta}
+    {landmarks, n_landmarks, random_state}
+    {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights. Not for multi-label targets.
     multi_class : {"ovo", "ovr"}, default="ovo"
@@ -62,7 +61,9 @@ class PSVC(ClassifierMixin, BasePSVM):
         The class labels; of a multi-label y, the numbers of its columns.
     calibrator_ : CalibratedClassifierCV
         What turns decision values into probabilities, if `probability` is set.
-    {attributes}
+    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
+    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -96,6 +97,13 @@ class PSVC(ClassifierMixin, BasePSVM):
     >>> model.alpha_.shape, bool(model.score(X, y) > 0.95)
     ((3, 150), True)
     """
+
+    _constraints: ClassVar = {
+        "class_weight": Later(),
+        "multi_class": Choice("ovo", "ovr"),
+        "decision_function_shape": Choice("ovr", "ovo"),
+        "probability": Optional(Choice("sigmoid", "isotonic"), nothing=False),
+    }
 
     def __init__(
         self,
@@ -246,7 +254,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         return self.calibrator_.predict_proba(X)
 
 
-@_document
+@document(PARAGRAPHS)
 class PSVR(RegressorMixin, BasePSVM):
     """Potential Support Vector Machine for regression.
 
@@ -255,11 +263,16 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Parameters
     ----------
-    {parameters}
+    {C, epsilon, epsilon_unit}
+    {kernel, gamma, degree, coef0, theta, rho, zeta}
+    {landmarks, n_landmarks, random_state}
+    {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
 
     Attributes
     ----------
-    {attributes}
+    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
+    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------

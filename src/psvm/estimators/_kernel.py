@@ -1,18 +1,22 @@
 """The kernel of an estimator: its parameters, the objects it takes, and what it computes."""
 
 import threading
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from .._validation import check_choice, check_number, check_X_y, validate_data
+from .._parameters import Choice, Either, Number
+from .._validation import check_X_y, validate_data
 from ..kernels import Kernel, make_kernel
 
 _TURN = threading.RLock()
 MEASURED = ("precomputed", "dyadic")
 """Kernels with which X is the matrix itself."""
 VECTORIAL = ("rbf", "linear", "poly", "laplacian", "plummer", "sine")
+GAMMA = Either(Choice("scale", "auto"), Number(above=0))
+"""What gamma may be."""
 
 
 def kernel_name(kernel):
@@ -43,14 +47,40 @@ def choose_kernel(model, X, weights):
     )
 
 
+class KernelChoice(Choice):
+    """The constraint of a parameter `kernel`: a name, a function, or a kernel and its parameters.
+
+    Parameters
+    ----------
+    *measured : str
+        The names in MEASURED that are allowed.
+    """
+
+    def __init__(self, *measured):
+        super().__init__(*VECTORIAL, *measured)
+
+    def __call__(self, name, value):
+        if not callable(value):
+            super().__call__(name, value)
+        elif isinstance(value, Kernel):
+            value.check_parameters()
+
+
 class KernelMixin:
     """What an estimator with a kernel shares with the others.
 
     It has the parameters `kernel`, `gamma`, `degree`, `coef0`, `theta`, `rho` and `zeta`.
     """
 
-    _measured = MEASURED
-    """The names in MEASURED that the estimator allows."""
+    _constraints: ClassVar = {
+        "kernel": KernelChoice(*MEASURED),
+        "gamma": GAMMA,
+        "degree": Number(least=0),
+        "coef0": Number(),
+        "theta": Number(),
+        "rho": Number(above=0),
+        "zeta": Number(above=0),
+    }
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -69,28 +99,8 @@ class KernelMixin:
         """Whether X is a matrix; kernels of other objects check these themselves."""
         return not isinstance(self.kernel, Kernel) or bool(self.kernel.takes_vectors)
 
-    def _check_kernel(self):
-        check_kernel(self, self._measured)
-
     def _validate(self, X, y="no_validation", **options):
         return validate(self, X, y, **options)
-
-
-def check_kernel(model, measured=MEASURED):
-    """Check the kernel of a model and its parameters; `measured` are the MEASURED it allows."""
-    if not callable(model.kernel):
-        check_choice("kernel", model.kernel, (*VECTORIAL, *measured))
-    if isinstance(model.gamma, str):
-        check_choice("gamma", model.gamma, ("scale", "auto"))
-    else:
-        check_number("gamma", model.gamma, above=0)
-    for name in ("coef0", "theta"):
-        check_number(name, getattr(model, name))
-    check_number("degree", model.degree, least=0)
-    for name in ("rho", "zeta"):
-        check_number(name, getattr(model, name), above=0)
-    if isinstance(model.kernel, Kernel):
-        model.kernel.check_parameters()
 
 
 def validate(model, X, y="no_validation", **options):

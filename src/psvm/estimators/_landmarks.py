@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from .._folds import row_digests
+from .._parameters import Integer, Seed
 from .._validation import check_choice, check_positive_integer, shown
 from ..kernels import Kernel, Linear
 
@@ -25,18 +26,25 @@ LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 
 
-def check_landmarks(rule, count, kernel):
-    """Check the parameters `landmarks` and `n_landmarks` before there is any data."""
-    check_positive_integer("n_landmarks", count)
+def _check_rule(name, rule):
+    """The constraint of the parameter `landmarks`."""
     if isinstance(rule, str):
-        check_choice("landmarks", rule, RULES)
+        check_choice(name, rule, RULES)
     elif _is_count(rule):
-        check_positive_integer("landmarks", rule)
+        check_positive_integer(name, rule)
     elif rule is not None and not _is_rule(rule) and not isinstance(rule, Iterable):
         raise TypeError(
-            f"landmarks must be objects, a number of them, one of {', '.join(RULES)} or an "
+            f"{name} must be objects, a number of them, one of {', '.join(RULES)} or an "
             f"object with fit, got {shown(rule)}."
         )
+
+
+LANDMARKS = {"landmarks": _check_rule, "n_landmarks": Integer(least=1), "random_state": Seed()}
+"""Constraints of the parameters that choose descriptive objects."""
+
+
+def check_landmarks(rule, kernel):
+    """Check that the parameters `landmarks` and `kernel` suit each other."""
     if _is_rule(rule) and rule != "random" and not getattr(kernel, "takes_vectors", True):
         raise ValueError(
             f"landmarks={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "

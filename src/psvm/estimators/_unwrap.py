@@ -1,6 +1,6 @@
 """What is inside an estimator: a search, a pipeline, and the machine at its end."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.pipeline import Pipeline
@@ -14,49 +14,58 @@ from ._kernel import validate
 
 @dataclass(frozen=True)
 class Parts:
-    """The layers of a fitted estimator."""
+    """The layers of an estimator."""
 
     model: object
     """The estimator as it was given."""
     search: object
-    """Who has `cv_results_`, or None."""
-    steps: Pipeline | None
-    """What is done to X before the machine sees it."""
-    machine: BasePSVM
-    """The P-SVM at the end."""
+    """The outermost search, which has `best_estimator_`, or None."""
+    steps: list
+    """Names and transformers of what is done to X before the machine sees it."""
+    machine: object
+    """The estimator at the end."""
     names: list | None = None
-    """Names of the columns of X, if the machine sees these columns."""
+    """Names of the columns of X, if they are known and the machine sees these columns."""
 
     def transform(self, X):
         """X as the machine sees it."""
-        return X if self.steps is None else self.steps.transform(X)
+        for _, step in self.steps:
+            X = X if step is None or isinstance(step, str) else step.transform(X)
+        return X
 
 
-def unwrap(model, names=None):
-    """The layers of a fitted estimator: P-SVM, pipeline that ends with one, or search of either.
+def unwrap(model):
+    """The layers of a fitted estimator: pipelines and searches in any order, and what they hold."""
+    search, steps, inner = None, [], model
+    while True:
+        if hasattr(inner, "best_estimator_"):
+            search = inner if search is None else search
+            inner = inner.best_estimator_
+        elif isinstance(inner, Pipeline):
+            steps += inner.steps[:-1]
+            inner = inner.steps[-1][1]
+        else:
+            return Parts(model, search, steps, inner)
+
+
+def unwrap_psvm(model, names=None):
+    """The layers of a fitted P-SVM, pipeline that ends with one, or search of either.
 
     `names` are those of the columns of X, where the machine does not know them.
     """
     if isinstance(model, type):
         raise TypeError(f"The estimator must be an object, got the class {model.__name__}.")
-    search = model if hasattr(model, "cv_results_") else None
-    inner = getattr(model, "best_estimator_", model)
-    steps = None
-    if isinstance(inner, Pipeline):
-        steps = inner[:-1] if len(inner.steps) > 1 else None
-        inner = inner[-1]
-        search = inner if search is None and hasattr(inner, "cv_results_") else search
-    if hasattr(inner, "best_estimator_"):
-        inner = inner.best_estimator_
-    if not isinstance(inner, BasePSVM):
+    parts = unwrap(model)
+    machine = parts.machine
+    if not isinstance(machine, BasePSVM):
         raise TypeError(
             "The estimator must be a PSVC or PSVR, a pipeline that ends with one, or a search of "
             f"these, got {type(model).__name__}."
         )
-    check_is_fitted(inner)
-    names = getattr(inner, "feature_names_in_", names)
-    known = names is not None and len(names) == inner.n_features_in_
-    return Parts(model, search, steps, inner, [str(n) for n in names] if known else None)
+    check_is_fitted(machine)
+    names = getattr(machine, "feature_names_in_", names)
+    known = names is not None and len(names) == machine.n_features_in_
+    return replace(parts, names=[str(n) for n in names] if known else None)
 
 
 def described_matrix(parts, X):

@@ -28,6 +28,7 @@ from .._validation import (
     check_rows,
     shown,
 )
+from ..estimators import unwrap
 from ._significance import (
     Significance,
     corrected_t_test,
@@ -353,11 +354,9 @@ def _fit_and_test(model, X, y, train, test, scoring):
 
 def _n_support(model):
     """Number of support objects of a fitted model, also inside of a pipeline or a search."""
-    for inner in ("best_estimator_", "estimator_"):
-        if hasattr(model, inner):
-            return _n_support(getattr(model, inner))
-    if hasattr(model, "steps"):
-        return _n_support(model.steps[-1][1])
+    model = unwrap(model).machine
+    if hasattr(model, "estimator_"):
+        return _n_support(model.estimator_)
     return float(np.sum(getattr(model, "n_support_", np.nan)))
 
 
@@ -416,5 +415,5 @@ def _pandas():
     try:
         import pandas
     except ImportError as error:
-        raise ImportError('A DataFrame needs pandas: pip install "psvm[pandas]"') from error
+        raise ImportError('A DataFrame needs pandas: pip install "psvm[io]"') from error
     return pandas

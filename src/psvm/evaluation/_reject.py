@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._parameters import Choice, Has, Later, check_parameters
 from .._typing import ArrayLike, Estimator, MatrixLike
 from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
+from ..estimators import unwrap
 
 REJECT_RULES = ("no_information", "threshold")
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
@@ -50,16 +51,13 @@ def has_information(estimator: Estimator, X: MatrixLike) -> np.ndarray:
     """
     check_has("estimator", estimator, "predict", what="a fitted estimator")
     check_is_fitted(estimator)
-    if hasattr(estimator, "best_estimator_"):
-        return has_information(estimator.best_estimator_, X)
-    if isinstance(estimator, Pipeline):
-        return has_information(estimator[-1], estimator[:-1].transform(X))
-    columns = _support_columns(estimator)
+    parts = unwrap(estimator)
+    X, model = parts.transform(X), parts.machine
+    columns = _support_columns(model)
     X = check_array("X", X, accept_sparse="csc", dtype=None)
-    if X.shape[1] != estimator.n_features_in_:
+    if X.shape[1] != model.n_features_in_:
         raise ValueError(
-            f"X has {X.shape[1]} features, but the estimator was fitted to "
-            f"{estimator.n_features_in_}."
+            f"X has {X.shape[1]} features, but the estimator was fitted to {model.n_features_in_}."
         )
     entries = X[:, columns]
     return np.asarray((entries != 0).sum(axis=1)).ravel() > 0
@@ -181,6 +179,14 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     {'share_classified': 0.67, 'error': 0.0, 'neg_error': -0.0}
     """
 
+    _constraints: ClassVar = {
+        "estimator": Has("fit", "predict", what="a classifier"),
+        "rule": Choice(*REJECT_RULES),
+        "threshold": Later(),
+        "response_method": Choice(*RESPONSE_METHODS),
+        "reject_label": Later(),
+    }
+
     def __init__(
         self,
         estimator: Estimator,
@@ -217,9 +223,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         -------
         self : RejectOption
         """
-        check_has("estimator", self.estimator, "fit", "predict", what="a classifier")
-        check_choice("rule", self.rule, REJECT_RULES)
-        check_choice("response_method", self.response_method, RESPONSE_METHODS)
+        check_parameters(self)
         if self.rule == "threshold":
             check_number("threshold", self.threshold, least=0)
         elif self.threshold is not None:
@@ -312,9 +316,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 def check_columns(model):
     """Raise an error now if the rule cannot be applied later."""
-    if hasattr(model, "best_estimator_"):
-        model = model.best_estimator_
-    _support_columns(model[-1] if isinstance(model, Pipeline) else model)
+    _support_columns(unwrap(model).machine)
 
 
 def _labels(classes, reject_label):

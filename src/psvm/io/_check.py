@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._typing import StrPath
 from .._validation import check_path
 from ._csv import Reading, TextColumn
 from ._errors import DataError, Finding, Severity
+from ._quality import MOST, find_warnings
 from ._read import check_options, format_of, read_with
 from ._streams import Source
 from ._table import ReadOptions
 
-MOST = 20
-"""Findings of one kind."""
 ALIKE = 3
 """Findings with the same advice about the same column."""
 
@@ -66,11 +62,7 @@ def check_file(path: StrPath, **options: Any) -> list[Finding]:
         return [_of_error(error)]
     except ImportError as error:
         return [Finding(Severity.ERROR, str(error))]
-    if table.X.ndim == 1:
-        warnings = _look_at_target(table)
-    else:
-        warnings = [*_look_at_columns(table), *_look_at_rows(table), *_look_at_target(table)]
-    return [*warnings, *(Finding(Severity.INFO, note) for note in table.detection)]
+    return [*_look_at(table), *(Finding(Severity.INFO, note) for note in table.detection)]
 
 
 def _of_error(error):
@@ -132,126 +124,16 @@ class _Checking(Reading):
         self._start_parser(self.parser.line + 1)
 
 
-def _called(table, j):
-    return f"Column {table.feature_names[j]!r}" if table.feature_names else f"Column {j + 1}"
-
-
-def _some(found):
-    """The first findings, and how many more there are."""
-    first = list(islice(found, MOST + 1))
-    if len(first) > MOST:
-        more = f"{1 + sum(1 for _ in found)} more columns are like that."
-        first[MOST] = replace(first[MOST], message=more, column=None, advice="")
-    return first
-
-
-def _look_at_columns(table):
-    places, low, high = _ranges(table.X)
-    found = _some(
-        Finding(
-            Severity.WARNING,
-            f"{_called(table, j)} is constant ({low[k]:g}).",
-            column=int(j) + 1,
-            advice="It says nothing; leave it out.",
-        )
-        for k, j in enumerate(places)
-        if low[k] == high[k]
-    )
-    empty = table.X.shape[1] - len(places)
-    if empty:
-        found.append(
-            Finding(
-                Severity.WARNING,
-                f"{empty} columns have no entries, so all their values are 0.",
-                advice="Leave them out.",
-            )
-        )
-    spread = high - low
-    spread = spread[spread > 0]
-    if len(spread) > 1 and spread.max() > 1000 * spread.min():
-        found.append(
-            Finding(
-                Severity.WARNING,
-                f"The ranges of columns differ by a factor of {spread.max() / spread.min():.0f}.",
-                advice="Standardise the features, unless X is a matrix of relations.",
-            )
-        )
-    if not sp.issparse(table.X):
-        found += _some(_equal_columns(table))
-    return found
-
-
-def _ranges(X):
-    """Places, least and greatest values of columns; of a sparse matrix only those with entries.
-
-    A sparse matrix may have billions of columns, so nothing here is as long.
-    """
-    if not sp.issparse(X):
-        return range(X.shape[1]), X.min(axis=0), X.max(axis=0)
-    places, column = np.unique(X.indices, return_inverse=True)
-    low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
-    np.fmin.at(low, column, X.data)
-    np.fmax.at(high, column, X.data)
-    gaps = np.bincount(column, minlength=len(places)) < X.shape[0]
-    low[gaps], high[gaps] = np.minimum(low[gaps], 0), np.maximum(high[gaps], 0)
-    return places, low, high
-
-
-def _equal_columns(table):
-    """Columns that another column repeats."""
-    seen = {}
-    for j in range(table.X.shape[1]):
-        first = seen.setdefault(hash(table.X[:, j].tobytes()), j)
-        if first < j and (table.X[:, first] == table.X[:, j]).all():
-            yield Finding(
-                Severity.WARNING,
-                f"{_called(table, j)} repeats {_called(table, first).lower()}.",
-                column=j + 1,
-                advice="Leave one of them out.",
-            )
-
-
-def _look_at_rows(table):
-    if sp.issparse(table.X):
-        return []
-    n = len(table.X)
-    different = len({table.X[i].tobytes() for i in range(n)})
-    found = []
-    if different < n:
-        found.append(
-            Finding(
-                Severity.WARNING,
-                f"{n - different} of {n} rows repeat other ones.",
-                advice="In cross-validation copies fall into training and test sets.",
-            )
-        )
-    names = table.row_names
-    if names is not None and len(set(names)) < len(names):
+def _look_at(table):
+    """What stands out in the data."""
+    y, names = table.y, table.row_names
+    found = find_warnings(table.X, y, names=table.feature_names, classes=_are_classes(y))
+    if names is not None and len(set(names)) < len(names) and table.X.ndim == 2:
         found.append(Finding(Severity.WARNING, "Some names of rows come more than once."))
-    return found
+    # Python sorts stably: errors first, else the order in which they were found.
+    return sorted(found, key=lambda finding: finding.severity is not Severity.ERROR)
 
 
-def _look_at_target(table):
-    if table.y is None:
-        return []
-    values, counts = np.unique(table.y, return_counts=True)
-    values = values.tolist()  # an error shows 1, not np.int64(1)
-    if len(values) == 1:
-        return [
-            Finding(
-                Severity.ERROR,
-                f"All rows have the same target {values[0]!r}.",
-                advice="There is nothing to learn.",
-            )
-        ]
-    rare = counts.min()
-    classes = table.y.dtype.kind != "f" and len(values) <= max(20, len(table.y) // 20)
-    if classes and rare < 5:
-        return [
-            Finding(
-                Severity.WARNING,
-                f"The class {values[counts.argmin()]!r} has only {rare} of {len(table.y)} rows.",
-                advice="Cross-validation with more folds than that cannot be stratified.",
-            )
-        ]
-    return []
+def _are_classes(y):
+    """Whether a target looks like classes: few words or whole numbers."""
+    return y is not None and y.dtype.kind != "f" and len(np.unique(y)) <= max(20, len(y) // 20)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._folds import check_scoring
+from .._parameters import (
+    Choice,
+    Each,
+    FilePath,
+    Flag,
+    Jobs,
+    Later,
+    Number,
+    Optional,
+    check_parameters,
+)
 from .._plotting import new_axes
 from .._typing import Axes, MatrixLike
-from .._validation import (
-    check_choice,
-    check_flag,
-    check_jobs,
-    check_list,
-    check_number,
-    check_path,
-)
-from ..estimators import KernelMixin, PerColumnMixin, check_psvm, prepare
+from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
 from ._grid import make_epsilons
 from ._search import PathSearch
 from ._table import RULES, choose, cv_results
@@ -43,6 +48,21 @@ SHARED = (
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
+    _constraints: ClassVar = {
+        "epsilons": Later(),
+        "min_ratio": Later(),
+        "Cs": Each(Number(above=0, infinite=True)),
+        "gammas": Optional(Each(GAMMA)),
+        "cv": Later(),
+        "scoring": lambda name, value: check_scoring(value),
+        "rule": Choice(*RULES),
+        "strategy": Choice("grid", "coarse_to_fine"),
+        "path_tol": Number(above=0),
+        "n_jobs": Jobs(),
+        "results_file": Optional(FilePath()),
+        "verbose": Flag(),
+    }
+    """Of the search; the other parameters are those of the model."""
     _model = None
     """The class of the model."""
     _shared = SHARED
@@ -79,17 +99,8 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         self.n_splits_ = len(search.folds)
 
     def _check_search(self):
-        check_choice("rule", self.rule, RULES)
-        check_choice("strategy", self.strategy, ("grid", "coarse_to_fine"))
-        check_number("path_tol", self.path_tol, above=0)
-        check_flag("verbose", self.verbose)
-        check_jobs(self.n_jobs)
-        check_scoring(self.scoring)
-        if self.results_file is not None:
-            check_path("results_file", self.results_file)
-        Cs = check_list("Cs", self.Cs)
-        for C in Cs:
-            check_number("Cs", C, above=0, infinite=True)
+        check_parameters(self)
+        Cs = list(self.Cs)
         if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:
             raise ValueError(
                 "strategy='coarse_to_fine' needs finite Cs, or a single one, got "

@@ -1,69 +1,58 @@
-"""Parameters and attributes that `PSVCCV` and `PSVRCV` share, written once."""
+"""Paragraphs about parameters and attributes that the searches share, each written once."""
 
-PARAMETERS = """epsilons : int or array-like, default=20
-        Shares of ``||K̃'y||_inf``, the epsilon from which on all variables are 0: numbers from 0
-        to 1, or how many, evenly on a logarithmic scale below 1. Each training set has its own
-        maximum, so that the shares mean the same in a fold and in all data.
-    min_ratio : float, default={min_ratio}
-        The smallest one if `epsilons` is a number.
-    Cs : array-like, default=(inf,)
-        Bounds of the variables.
-    gammas : array-like of float, "scale" or "auto", default=None
-        Coefficients of "rbf", "laplacian" and "poly". None means 1/27, 1/9, 1/3, 1 and 3 times
-        "scale". Other kernels have none.
-    cv : int, cross-validation generator or iterable, default=None
-        The folds as in scikit-learn. None means five folds by content: stratified, equal rows
-        share a fold, and the order of the rows plays no part.
-    scoring : str or callable, default=None
-        A scorer of scikit-learn that needs decision values or predictions. None is the negative
-        mean squared error of the decision values.
-    rule : {{"auto", "best", "one_standard_error"}}, default="auto"
-        "best": the best mean score, as in GridSearchCV. "one_standard_error": the fewest support
-        objects among all whose mean score is within one standard error of the best. "auto" is
-        "best" if `scoring` is given, else the largest epsilon whose error exceeds the smallest by
-        at most {slack}.
-    strategy : {{"grid", "coarse_to_fine"}}, default="grid"
-        "coarse_to_fine": four values each of C and gamma that span those given, then seven each
-        around the best, as in the papers; all epsilons with each pair.
-    path_tol : float, default=0.01
-        Tolerance of the solutions in the folds, relative to epsilon.
-    n_jobs : int, default=None
-        Folds that are worked on at the same time, in threads.
-    results_file : path-like, default=None
-        A file that keeps the results of each fold as soon as they are there. A search that was
-        interrupted goes on from it; one with other data or parameters refuses it.
-    verbose : bool, default=False
-        Show progress, by tqdm if it is installed.
-    kernel, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, tol, \
+from .._docstrings import paragraphs
+
+PARAGRAPHS = paragraphs("""
+epsilons : int or array-like, default=20
+    Shares of ``||K̃'y||_inf``, the epsilon from which on all variables are 0: numbers from 0
+    to 1, or how many, evenly on a logarithmic scale below 1. Each training set has its own
+    maximum, so that the shares mean the same in a fold and in all data.
+min_ratio : float, default={least}
+    The smallest one if `epsilons` is a number.
+Cs : array-like, default=(inf,)
+    Bounds of the variables.
+gammas : array-like of float, "scale" or "auto", default=None
+    Coefficients of "rbf", "laplacian" and "poly". None means 1/27, 1/9, 1/3, 1 and 3 times
+    "scale". Other kernels have none.
+cv : int, cross-validation generator or iterable, default=None
+    The folds as in scikit-learn. None means five folds by content: stratified, equal rows
+    share a fold, and the order of the rows plays no part.
+scoring : str or callable, default=None
+    A scorer of scikit-learn that needs decision values or predictions. None is the negative
+    mean squared error of the decision values.
+rule : {"auto", "best", "one_standard_error"}, default="auto"
+    "best": the best mean score, as in GridSearchCV. "one_standard_error": the fewest support
+    objects among all whose mean score is within one standard error of the best. "auto" is
+    "best" if `scoring` is given, else the largest epsilon whose error exceeds the smallest by
+    at most {slack}.
+strategy : {"grid", "coarse_to_fine"}, default="grid"
+    "coarse_to_fine": four values each of C and gamma that span those given, then seven each
+    around the best, as in the papers; all epsilons with each pair.
+path_tol : float, default=0.01
+    Tolerance of the solutions in the folds, relative to epsilon.
+n_jobs : int, default=None
+    Folds that are worked on at the same time, in threads.
+results_file : path-like, default=None
+    A file that keeps the results of each fold as soon as they are there. A search that was
+    interrupted goes on from it; one with other data or parameters refuses it.
+kernel, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, tol, \
 max_iter, cache_size, dtype
-        As for `{base}`. Landmarks other than the training vectors are found once, from all
-        rows."""
-
-ATTRIBUTES = """epsilon_, C_, gamma_ : float
-        The chosen values; epsilon in absolute units, one per machine if there are several.
-    best_params_ : dict
-        The chosen values as they stand in the table; epsilon is a share of its maximum.
-    best_score_, best_index_ : float, int
-        Mean score of the chosen values and their place in the table.
-    epsilons_, Cs_, gammas_ : ndarray
-        The values that were tried.
-    cv_results_ : dict
-        The table of all candidates as in GridSearchCV, with `mean_n_support` and the time of a
-        path divided by its length.
-    n_splits_ : int
-        Number of folds.
-    best_estimator_ : {base}
-        The model with the chosen values, fitted to all rows. Its fitted attributes (`alpha_`,
-        `support_`, ...) are here as well."""
-
-
-def document(base, min_ratio, slack):
-    """Fill in the docstring of a class."""
-
-    def fill(cls):
-        parts = {"base": base, "min_ratio": min_ratio, "slack": slack}
-        text = cls.__doc__.replace("{parameters}", PARAMETERS.format(**parts))
-        cls.__doc__ = text.replace("{attributes}", ATTRIBUTES.format(**parts))
-        return cls
-
-    return fill
+    As for `{base}`. Landmarks other than the training vectors are found once, from all
+    rows.
+epsilon_, C_, gamma_ : float
+    The chosen values; epsilon in absolute units, one per machine if there are several.
+best_params_ : dict
+    The chosen values as they stand in the table; epsilon is a share of its maximum.
+best_score_, best_index_ : float, int
+    Mean score of the chosen values and their place in the table.
+epsilons_, Cs_, gammas_ : ndarray
+    The values that were tried.
+cv_results_ : dict
+    The table of all candidates as in GridSearchCV, with `mean_n_support` and the time of a
+    path divided by its length.
+n_splits_ : int
+    Number of folds.
+best_estimator_ : {base}
+    The model with the chosen values, fitted to all rows. Its fitted attributes (`alpha_`,
+    `support_`, ...) are here as well.
+""")

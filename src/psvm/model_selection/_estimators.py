@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import document
 from .._typing import (
     ArrayLike,
     ClassWeight,
@@ -22,10 +23,10 @@ from .._typing import (
 )
 from ..estimators import PSVC, PSVR, has_probability
 from ._base import SHARED, BaseCV
-from ._docstrings import document
+from ._docstrings import PARAGRAPHS
 
 
-@document("PSVC", "0.01", "one percent")
+@document(PARAGRAPHS, base="PSVC", least="0.01", slack="one percent")
 class PSVCCV(ClassifierMixin, BaseCV):
     """Potential Support Vector Machine for classification, its parameters by cross-validation.
 
@@ -35,13 +36,15 @@ class PSVCCV(ClassifierMixin, BaseCV):
 
     Parameters
     ----------
-    {parameters}
+    {epsilons, min_ratio, Cs, gammas, cv, scoring, rule, strategy, path_tol}
+    {n_jobs, results_file, verbose, kernel}
     class_weight, multi_class, decision_function_shape, probability
         As for `PSVC`.
 
     Attributes
     ----------
-    {attributes}
+    {epsilon_, C_, gamma_, best_params_, best_score_, best_index_, epsilons_, Cs_, gammas_}
+    {cv_results_, n_splits_, best_estimator_}
 
     See Also
     --------
@@ -184,7 +187,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         return self.best_estimator_.predict_proba(X)
 
 
-@document("PSVR", "0.0001", "half a percent")
+@document(PARAGRAPHS, base="PSVR", least="0.0001", slack="half a percent")
 class PSVRCV(RegressorMixin, BaseCV):
     """Potential Support Vector Machine for regression, its parameters by cross-validation.
 
@@ -194,11 +197,13 @@ class PSVRCV(RegressorMixin, BaseCV):
 
     Parameters
     ----------
-    {parameters}
+    {epsilons, min_ratio, Cs, gammas, cv, scoring, rule, strategy, path_tol}
+    {n_jobs, results_file, verbose, kernel}
 
     Attributes
     ----------
-    {attributes}
+    {epsilon_, C_, gamma_, best_params_, best_score_, best_index_, epsilons_, Cs_, gammas_}
+    {cv_results_, n_splits_, best_estimator_}
 
     See Also
     --------

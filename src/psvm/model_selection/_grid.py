@@ -6,13 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from .._validation import (
-    check_choice,
-    check_list,
-    check_number,
-    check_positive_integer,
-    check_vector,
-)
+from .._validation import check_number, check_positive_integer, check_vector
 from ..estimators import choose_gamma, kernel_name
 
 WIDTHS = 3.0 ** np.arange(-3, 2)
@@ -48,14 +42,7 @@ def make_gammas(gammas, kernel, X, weights):
         return ["scale"]
     if gammas is None:
         return (WIDTHS * choose_gamma("scale", X, weights)).tolist()
-    found = []
-    for gamma in check_list("gammas", gammas):
-        if isinstance(gamma, str):
-            check_choice("gammas", gamma, ("scale", "auto"))
-        else:
-            check_number("gammas", gamma, above=0)
-        found.append(float(choose_gamma(gamma, X, weights)))
-    return found
+    return [float(choose_gamma(gamma, X, weights)) for gamma in gammas]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import kernels as k
 from .._typing import Estimator
 from .._validation import check_has
-from ..estimators import PER_COLUMN, BasePSVM, is_measured
+from ..estimators import PER_COLUMN, BasePSVM, is_measured, unwrap
 from ..selection import PSVMSelector
 from ._models import summarise
 
@@ -84,7 +84,7 @@ def export_numpy(model: Estimator) -> str:
 
     Parameters
     ----------
-    model : PSVC, PSVR or a pipeline that ends with one
+    model : PSVC, PSVR, or a pipeline or search of one
         With a kernel of vectors or a measured matrix. The steps before may be `StandardScaler`,
         `MinMaxScaler`, `SimpleImputer` or `PSVMSelector`.
 
@@ -105,8 +105,8 @@ def export_numpy(model: Estimator) -> str:
     """
     check_has("model", model, "fit")
     check_is_fitted(model)
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    *before, machine = steps
+    parts = unwrap(model)
+    before, machine = [step for _, step in parts.steps], parts.machine
     if not isinstance(machine, BasePSVM) or getattr(machine, "probability", False):
         raise TypeError(
             f"{type(machine).__name__} cannot be written as NumPy code; PSVC without `probability` "

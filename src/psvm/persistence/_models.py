@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Estimator, StrPath
 from .._validation import check_path
+from ..estimators import unwrap
 from ._codec import Decoder, Encoder
 from ._container import DIGEST, read_container, write_container
 from ._errors import ModelFileError
@@ -202,10 +203,11 @@ SUMMARY = (
 
 def summarise(model):
     """The fitted attributes that are short, without their underscore, as JSON can hold them."""
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    parts = unwrap(model)
+    subject = parts.machine if parts.search is None else parts.search
     found = {}
     for name in SUMMARY:
-        value = getattr(last, name, None)
+        value = getattr(subject, name, None)
         if value is not None:
             found[name.rstrip("_")] = _plain(value)
     return found

@@ -1,6 +1,5 @@
 """Plots as objects, and a report about a model as one HTML page."""
 
-from ._data import as_numbers, is_numeric
 from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay
 from ._report import write_report
 from ._style import draw

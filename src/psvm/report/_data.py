@@ -1,20 +1,13 @@
-"""What stands out in the data before any model is fitted."""
+"""The data of a report: what it is, and what stands out."""
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._folds import row_digests
-from ..matrix import Standardized, as_matrix
+from ..io import find_warnings, is_numeric
 
-FEW_ROWS, FEW_MEMBERS = 30, 5
-LEAK = 0.999
-IMBALANCE = 10
-SCALES = 1e3
-
-
-def is_numeric(X):
-    """Whether X is a matrix of numbers, not a list of sequences."""
-    return sp.issparse(X) or np.ndim(X) == 2
+FEW_ROWS = 30
+MOST_COLUMNS = 5
+"""Columns that are named for one reason."""
 
 
 def column_names(X, names=None):
@@ -24,18 +17,6 @@ def column_names(X, names=None):
     if names is None:
         return [f"column {j}" for j in range(X.shape[1])]
     return [str(name) for name in names]
-
-
-def as_numbers(X):
-    """X as an array or sparse array of numbers; means of the columns for what is missing."""
-    if sp.issparse(X):
-        return X
-    X = np.asarray(X, dtype=np.float64)
-    missing = np.isnan(X)
-    if not missing.any():
-        return X
-    known = np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, np.where(missing, 0.0, X).sum(axis=0) / known, X)
 
 
 def describe(X, y, classifier):
@@ -71,71 +52,17 @@ def class_counts(y):
     ]
 
 
-def find_warnings(X, y, classifier, names=None, *, scaled=True):
+def suspicions(X, y, classifier, names=None, *, scaled=True):
     """Sentences about what may make the results worth less than they look.
 
     `scaled` says that the scales of the columns do not matter to the model.
     """
-    found = []
+    if names is None and hasattr(X, "columns"):
+        names = column_names(X)
+    found = find_warnings(
+        X, y, names=names, first=0, classes=classifier, scaled=scaled, most=MOST_COLUMNS
+    )
+    sentences = [f"{finding.message} {finding.advice}".rstrip() for finding in found]
     if len(y) < FEW_ROWS:
-        found.append(f"There are {len(y)} rows only: all errors are rough.")
-    if classifier:
-        found += _class_warnings(y)
-    if is_numeric(X):
-        found += _column_warnings(X, y, column_names(X, names), scaled)
-    return found
-
-
-def _class_warnings(y):
-    labels, counts = np.unique(y, return_counts=True)
-    found = [
-        f"Class {label!s} has {count} members only."
-        for label, count in zip(labels, counts, strict=True)
-        if count < FEW_MEMBERS
-    ]
-    if counts.max() >= IMBALANCE * counts.min():
-        found.append(
-            f"The largest class has {counts.max() / counts.min():.0f} times as many members as the "
-            "smallest: look at the confusion matrix, not at the error rate alone."
-        )
-    return found
-
-
-def _column_warnings(X, y, names, scaled):
-    numbers = as_numbers(X)
-    K = Standardized(as_matrix(numbers))
-    found = []
-    constant = np.flatnonzero(K.norms == 0)
-    if len(constant):
-        found.append(f"{_columns(constant, names)} without variance: nothing can be learnt there.")
-    repeated = len(y) - len(set(row_digests(numbers)))
-    if repeated:
-        found.append(
-            f"{repeated} rows repeat others. A repeated row in a test fold is no news to the model."
-        )
-    spread = K.norms[K.norms > 0]
-    if len(spread) and spread.max() > SCALES * spread.min() and not scaled:
-        found.append(
-            f"Columns differ in scale by a factor of {spread.max() / spread.min():.0g}: the "
-            "kernel sees little but the largest. Standardise them."
-        )
-    return found + _leaks(K, y, names)
-
-
-def _leaks(K, y, names):
-    """Columns that say the target almost exactly."""
-    _, code = np.unique(y, return_inverse=True)
-    target = code if y.dtype.kind not in "fiu" else y.astype(np.float64)
-    target = target - target.mean()
-    size = np.linalg.norm(target)
-    if size == 0:
-        return []
-    leaks = np.flatnonzero(np.abs(K.rmatvec(target)) > LEAK * size)
-    if not len(leaks):
-        return []
-    return [f"{_columns(leaks, names)} with almost the target itself: is that known beforehand?"]
-
-
-def _columns(index, names, most=5):
-    listed = ", ".join(names[j] for j in index[:most]) + (", …" if len(index) > most else "")
-    return f"{len(index)} column{'s' if len(index) > 1 else ''} ({listed})"
+        sentences.insert(0, f"There are {len(y)} rows only: all errors are rough.")
+    return sentences

@@ -19,7 +19,7 @@ from .._validation import (
     check_vector,
     shown,
 )
-from ..estimators import described_matrix, numeric_target, support_names, unwrap, weights
+from ..estimators import described_matrix, numeric_target, support_names, unwrap_psvm, weights
 from ..matrix import MatrixSpectrum, matrix_spectrum
 from ..solvers import EpsilonPath, epsilon_path
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
@@ -112,7 +112,7 @@ class EpsilonPathDisplay:
         -------
         EpsilonPathDisplay
         """
-        parts = unwrap(estimator)
+        parts = unwrap_psvm(estimator)
         K, names = described_matrix(parts, X)
         path = epsilon_path(K, numeric_target(parts.machine, y), parts.machine.C)
         return cls.from_path(path, names=names, epsilon=parts.machine.epsilon_, ax=ax)
@@ -217,7 +217,7 @@ class SupportDisplay:
         -------
         SupportDisplay
         """
-        parts = unwrap(estimator)
+        parts = unwrap_psvm(estimator)
         alpha = weights(parts.machine)[parts.machine.support_]
         return cls(alpha, support_names(parts)).plot(ax, most=most)
 
@@ -469,7 +469,7 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        parts = unwrap(estimator)
+        parts = unwrap_psvm(estimator)
         K, _ = described_matrix(parts, X)
         return cls.from_matrix(K, ax=ax)
 

@@ -25,12 +25,13 @@ from .._validation import (
     check_text,
     shown,
 )
-from ..estimators import is_measured, solutions, unwrap
+from ..estimators import is_measured, solutions, unwrap_psvm
 from ..evaluation import cross_validate
+from ..io import as_numbers, atomic_write, is_numeric
 from ..selection import rank_features
 from . import _sections as sections
 from ._blocks import Report, Section, Text
-from ._data import as_numbers, find_warnings, is_numeric
+from ._data import suspicions
 from ._page import render
 
 PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")
@@ -104,8 +105,6 @@ def write_report(
     ...     "Cross-validated error" in page.read_text()
     True
     """
-    from ..io import atomic_write
-
     check_matplotlib("The report")
     check_path("path", path)
     check_text("title", title)
@@ -143,15 +142,15 @@ def write_report(
 
 
 def _make(model, X, y, *, title, names, command, notes, cv, n_features, **options):
-    parts, y, classifier = unwrap(model, names), np.asarray(y), is_classifier(model)
+    parts, y, classifier = unwrap_psvm(model, names), np.asarray(y), is_classifier(model)
     if names is not None and is_numeric(X) and len(names) != np.shape(X)[1]:
         raise ValueError(
             f"feature_names must hold one name for each of the {np.shape(X)[1]} columns of X, got "
             f"{len(names)}."
         )
     result = cross_validate(model, X, y, cv=cv, **options)
-    scaled = parts.steps is not None or is_measured(parts.machine)
-    warnings = find_warnings(X, y, classifier, names, scaled=scaled)
+    scaled = len(parts.steps) > 0 or is_measured(parts.machine)
+    warnings = suspicions(X, y, classifier, names, scaled=scaled)
     found = [
         sections.data_section(X, y, classifier, warnings, notes),
         sections.error_section(result, classifier),

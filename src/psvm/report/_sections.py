@@ -126,10 +126,10 @@ def parameter_section(parts):
     """The hyper-parameters and where they come from."""
     machine = parts.machine
     blocks = []
-    if parts.steps is not None:
-        names = ", then ".join(_text(step) for _, step in parts.steps.steps)
+    if parts.steps:
+        names = ", then ".join(_text(step) for _, step in parts.steps)
         blocks.append(Text(f"Before the P-SVM sees the columns: {names}."))
-    if parts.search is not None:
+    if hasattr(parts.search, "cv_results_"):  # a file does not keep them
         blocks += _search_blocks(parts.search)
     elif isinstance(machine.epsilon, str):
         blocks.append(Text(

@@ -83,14 +83,14 @@ def check_n_features(value, n_features, owner="X"):
         )
 
 
-def check_epsilons(epsilons):
+def check_epsilons(name, epsilons):
     """Check a list of epsilon: positive and decreasing."""
-    values = check_vector("epsilons", epsilons)
+    values = check_vector(name, epsilons)
     if (values <= 0).any():
-        raise ValueError(f"epsilons must be positive numbers, got {shown(epsilons)}.")
+        raise ValueError(f"{name} must be positive numbers, got {shown(epsilons)}.")
     if (np.diff(values) >= 0).any():
         raise ValueError(
-            "epsilons must decrease strictly, from few features to many, got "
+            f"{name} must decrease strictly, from few features to many, got "
             f"{', '.join(f'{v:.4g}' for v in values[:SHOWN])}, ... Sort it as in "
             "sorted(set(epsilons), reverse=True)."
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn import config_context
@@ -16,14 +16,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
+from .._docstrings import document
 from .._folds import make_splits
 from .._parallel import run
+from .._parameters import Flag, Has, Integer, Jobs, Later, Optional, check_parameters
 from .._typing import ArrayLike, CVLike, MatrixLike, RandomState
 from .._validation import (
-    check_flag,
-    check_has,
-    check_integer,
-    check_jobs,
     check_labels,
     check_list,
     check_positive_integer,
@@ -59,6 +57,7 @@ NU = (0.2, 0.4, 0.6, 0.8)
 """Values of nu among which the default classifier chooses, if they are feasible."""
 
 
+@document()
 class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEstimator):
     """Gene selection by leave-one-out P-SVM rankings, with a final classifier.
 
@@ -104,8 +103,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         The folds. None is leave-one-out.
     n_jobs : int, default=None
         Number of processes; the result does not depend on it.
-    verbose : bool, default=False
-        Show progress, by tqdm if it is installed.
+    {verbose}
 
     Attributes
     ----------
@@ -133,10 +131,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         The preprocessing, fitted to all samples.
     classes_ : ndarray
         The class labels.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, if it has only string names.
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -161,6 +156,19 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     >>> genes.evaluate(X, y, cv=4).error < 0.2
     True
     """
+
+    _constraints: ClassVar = {
+        "preprocessing": Optional(Has("fit_transform", "transform", what="a transformer")),
+        "n_features": Later(),
+        "smoothing": Integer(most=10**9),
+        "epsilons": Optional(check_epsilons),
+        "n_epsilons": Integer(least=1, most=MOST_EPSILONS),
+        "classifier": Optional(Has("fit", "predict", what="a classifier")),
+        "param_grid": Later(),
+        "cv": Later(),
+        "n_jobs": Jobs(),
+        "verbose": Flag(),
+    }
 
     def __init__(
         self,
@@ -335,17 +343,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         finite = True if self.preprocessing is None else "allow-nan"
         array, y = validate(self, X, y, remedy=REMEDY, ensure_all_finite=finite)
         check_labels("y", y)
-        check_positive_integer("n_epsilons", self.n_epsilons, most=MOST_EPSILONS)
-        check_integer("smoothing", self.smoothing, most=10**9)
-        check_flag("verbose", self.verbose)
-        check_jobs(self.n_jobs)
-        if self.classifier is not None:
-            check_has("classifier", self.classifier, "fit", "predict", what="a classifier")
-        if self.preprocessing is not None:
-            methods = ("fit_transform", "transform")
-            check_has("preprocessing", self.preprocessing, *methods, what="a transformer")
-        if self.epsilons is not None:
-            check_epsilons(self.epsilons)
+        check_parameters(self)
         keep = self.preprocessing is not None and hasattr(X, "iloc")
         return (X if keep else array), y
 
@@ -410,7 +408,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     def _lists(self, Z, targets):
         """The epsilons of each target."""
         if self.epsilons is not None:
-            return [check_epsilons(self.epsilons)] * len(targets)
+            return [check_epsilons("epsilons", self.epsilons)] * len(targets)
         with threadpool_limits(1):
             lists = [epsilon_list(Z, target, self.n_epsilons) for target in targets]
         if not any(map(len, lists)):

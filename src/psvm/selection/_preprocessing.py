@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -11,8 +11,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from .._parameters import Integer, Later, Number, check_parameters
 from .._typing import ArrayLike, DataFrame
-from .._validation import check_number, check_positive_integer, validate_data
+from .._validation import check_number, validate_data
 from ._checks import CheckedSelectorMixin
 
 
@@ -196,6 +197,13 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
      [7. 1.]]
     """
 
+    _constraints: ClassVar = {
+        "p_values": Later(),
+        "mask": Later(),
+        "q1": Number(above=0),
+        "q2": Integer(least=1),
+    }
+
     def __init__(
         self,
         p_values: Callable[..., Any] | DataFrame | None = None,
@@ -222,8 +230,7 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
         -------
         self : PresentCall
         """
-        check_number("q1", self.q1, above=0)
-        check_positive_integer("q2", self.q2)
+        check_parameters(self)
         index = getattr(X, "index", None)
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         if self.p_values is not None and self.mask is not None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import document
 from .._folds import row_digests
+from .._parameters import Choice, Either, Later, Number, check_parameters
 from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState
-from .._validation import check_choice, check_number, check_seed, shown
+from .._validation import check_number, shown
 from ..estimators import (
+    LANDMARKS,
+    KernelChoice,
     KernelMixin,
     check_landmarks,
     choose_epsilon,
@@ -46,6 +50,7 @@ ROUNDING = 1e-10
 """A variable below this share of the largest one is zero but for rounding."""
 
 
+@document()
 class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     """Select the features to which the Potential Support Vector Machine gives a weight.
 
@@ -120,10 +125,7 @@ default="rbf"
     landmarks_ : array or None
         The objects z_j, selected or not; None without `landmarks`. The attributes of shape
         (n_features_in_,) above are of shape (n_objects,) with them.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, if it has only string names.
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -164,7 +166,16 @@ default="rbf"
     (100, 3)
     """
 
-    _measured = ()
+    _constraints: ClassVar = {
+        "epsilon": Either(Choice("auto", "aicc"), Number(above=0)),
+        "epsilon_unit": Choice("absolute", "max"),
+        "n_features": Later(),
+        "C": Number(above=0, infinite=True),
+        "task": Later(),
+        **LANDMARKS,
+        "kernel": KernelChoice(),
+        "tol": Number(above=0),
+    }
 
     def __init__(
         self,
@@ -254,22 +265,17 @@ default="rbf"
         return self
 
     def _check_parameters(self):
-        check_number("C", self.C, above=0, infinite=True)
+        """Check all parameters and return the solver."""
+        check_parameters(self)
         chosen = isinstance(self.epsilon, str) and self.epsilon == "auto"
         if self.n_features is not None and not chosen:
             raise ValueError(
                 f"Give epsilon={shown(self.epsilon)} or n_features={shown(self.n_features)}, not "
                 "both: either of them decides how many features are selected."
             )
-        check_choice("epsilon_unit", self.epsilon_unit, ("absolute", "max"))
-        if isinstance(self.epsilon, str):
-            check_choice("epsilon", self.epsilon, ("auto", "aicc"))
-        else:
-            most = 1 if self.epsilon_unit == "max" else None
-            check_number("epsilon", self.epsilon, above=0, most=most)
-        self._check_kernel()
-        check_seed("random_state", self.random_state)
-        check_landmarks(self.landmarks, self.n_landmarks, self.kernel)
+        if self.epsilon_unit == "max" and not isinstance(self.epsilon, str):
+            check_number("epsilon", self.epsilon, above=0, most=1)
+        check_landmarks(self.landmarks, self.kernel)
         return make_solver("auto", tol=self.tol)
 
     def _validate_both(self, X, y):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._core import _smo as _compiled
-from .._validation import check_flag
+from .._parameters import Flag
 from ..matrix import Standardized
 from ..problem import Problem, kkt_violation, objective
 from ._clock import Clock
@@ -67,14 +67,11 @@ class SMO(Solver):
     <Status.OPTIMAL: 'optimal'>
     """
 
+    _constraints: ClassVar = {"pair": Flag(), "block": Flag(), "anneal": Flag()}
+
     pair: bool = True
     block: bool = True
     anneal: bool = True
-
-    def __post_init__(self):
-        for name in ("pair", "block", "anneal"):
-            check_flag(name, getattr(self, name))
-        super().__post_init__()
 
     def workspace(self, K: Standardized) -> Any:
         """The columns of Q that were evaluated."""

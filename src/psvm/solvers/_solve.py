@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from .._parameters import LIMITS
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike
 from .._validation import (
     check_array,
     check_number,
-    check_positive_integer,
     check_stored,
     check_vector,
     shown,
@@ -109,11 +109,9 @@ def solve(
 
 def make_solver(solver, *, tol, max_iter=None, max_time=None):
     """The solver object of the `solver` parameter, its open limits filled in."""
-    check_number("tol", tol, above=0)
-    if max_iter is not None:
-        check_positive_integer("max_iter", max_iter)
-    if max_time is not None:
-        check_number("max_time", max_time, above=0)
+    limits = {"tol": tol, "max_iter": max_iter, "max_time": max_time}
+    for name, value in limits.items():
+        LIMITS[name](name, value)
     if isinstance(solver, str) and solver == "auto":
         solver = WorkingSet()
     if not isinstance(solver, (SMO, WorkingSet)):
@@ -121,7 +119,7 @@ def make_solver(solver, *, tol, max_iter=None, max_time=None):
             f"solver must be 'auto' or an instance of psvm.SMO or psvm.WorkingSet, got "
             f"{shown(solver)}."
         )
-    return solver.with_defaults(tol=tol, max_iter=max_iter, max_time=max_time)
+    return solver.with_defaults(**limits)
 
 
 def warn_if_not_optimal(solution, stacklevel=3):

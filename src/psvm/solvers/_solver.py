@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._validation import check_number, check_positive_integer
+from .._parameters import LIMITS, Optional, check_parameters
 from ..matrix import Standardized
 from ..problem import Problem
 from ._solution import Solution
@@ -18,17 +18,14 @@ from ._solution import Solution
 class Solver(ABC):
     """Options of a solver. A limit that is None is filled in by the caller."""
 
+    _constraints: ClassVar = {**LIMITS, "tol": Optional(LIMITS["tol"])}
+
     tol: float | None = None
     max_iter: int | None = None
     max_time: float | None = None
 
     def __post_init__(self):
-        if self.tol is not None:
-            check_number("tol", self.tol, above=0)
-        if self.max_iter is not None:
-            check_positive_integer("max_iter", self.max_iter)
-        if self.max_time is not None:
-            check_number("max_time", self.max_time, above=0)
+        check_parameters(self)
 
     def with_defaults(
         self, *, tol: float, max_iter: int | None = None, max_time: float | None = None

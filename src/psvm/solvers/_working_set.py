@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._core._active_set import ActiveSet
 from .._core._dense import diverse
-from .._validation import check_positive_integer
+from .._parameters import Integer
 from ..matrix import FEW, Standardized
 from ..problem import Problem, kkt_violation
 from ._clock import Clock
@@ -82,11 +82,9 @@ class WorkingSet(Solver):
     <Status.OPTIMAL: 'optimal'>
     """
 
-    batch: int = BATCH
+    _constraints: ClassVar = {"batch": Integer(least=1)}
 
-    def __post_init__(self):
-        check_positive_integer("batch", self.batch)
-        super().__post_init__()
+    batch: int = BATCH
 
     def workspace(self, K: Standardized) -> Any:
         """Columns, their products and their factor."""

@@ -4,34 +4,38 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._parameters import LIMITS, Choice, Flag, Later, Number, check_parameters
 from .._typing import ClassWeight, KernelLike
-from .._validation import (
-    check_choice,
-    check_decisions,
-    check_flag,
-    check_labels,
-    check_number,
-    check_positive_integer,
-    class_factors,
-    kernel_values,
-)
-from ..estimators import KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
+from .._validation import check_decisions, check_labels, class_factors, kernel_values
+from ..estimators import KernelChoice, KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
 from ..matrix import BLOCK_BYTES, block_slices
 from ..solvers import Status, check_weights
 from ._training import SpheredOptions, TrainingFeatures, TrainingGram
+
+LAM = Number(least=0, most=1)
+"""What lam may be."""
 
 
 class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     """Everything but the choice of lam."""
 
-    _measured = ("precomputed",)
+    _constraints: ClassVar = {
+        "C": Number(above=0, infinite=True),
+        "kernel": KernelChoice("precomputed"),
+        "center": Flag(),
+        "solver": Choice("auto", "direct", "incremental"),
+        "class_weight": Later(),
+        "decision_function_shape": Choice("ovr", "ovo"),
+        **LIMITS,
+        "cache_size": Number(least=0),
+    }
 
     def __init__(
         self,
@@ -70,19 +74,9 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         self.max_time = max_time
         self.cache_size = cache_size
 
-    def _check_parameters(self):
-        """Check all parameters and return those of the problem and its solvers."""
-        check_number("C", self.C, above=0, infinite=True)
-        self._check_kernel()
-        check_number("cache_size", self.cache_size, least=0)
-        check_number("tol", self.tol, above=0)
-        check_choice("solver", self.solver, ("auto", "direct", "incremental"))
-        check_choice("decision_function_shape", self.decision_function_shape, ("ovr", "ovo"))
-        check_flag("center", self.center)
-        if self.max_iter is not None:
-            check_positive_integer("max_iter", self.max_iter)
-        if self.max_time is not None:
-            check_number("max_time", self.max_time, above=0)
+    def _options(self):
+        """The parameters of the problem and of its solvers, checked."""
+        check_parameters(self)
         return SpheredOptions(
             C=float(self.C),
             center=bool(self.center),
@@ -94,7 +88,7 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _check_lam(self, name, lam):
-        check_number(name, lam, least=0, most=1)
+        LAM(name, lam)
         if lam == 0 and self.solver == "incremental":
             raise ValueError(
                 f"{name} = 0 needs a pseudo-inverse, which the incremental solver cannot grow. Use "

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from .._docstrings import DEFINITE_KERNEL, document
 from .._folds import make_splits
+from .._parameters import Later
 from .._typing import ArrayLike, ClassWeight, CVLike, KernelLike, MatrixLike
 from .._validation import check_vector
 from ..estimators import class_scores, fit_pairs
 from ._base import BaseSphered
-from ._docstrings import document
+from ._docstrings import PARAGRAPHS
 
 
-@document
+@document(PARAGRAPHS, DEFINITE_KERNEL)
 class SpheredSVCCV(BaseSphered):
     """Sphered Support Vector Machine with lam chosen by cross-validation.
 
@@ -27,7 +29,8 @@ class SpheredSVCCV(BaseSphered):
         The values to choose from; None means 0.05, 0.1, ..., 0.95.
     cv : int, cross-validation generator or iterable, default=None
         The folds as in scikit-learn; None means five stratified folds.
-    {parameters}
+    {C, kernel, gamma, degree, coef0, theta, rho, zeta}
+    {center, solver, class_weight, decision_function_shape, tol, max_iter, max_time, cache_size}
 
     Attributes
     ----------
@@ -37,7 +40,9 @@ class SpheredSVCCV(BaseSphered):
         Accuracy on the held-out rows, which count with their weights.
     best_score_ : float
         Mean accuracy of `lam_`, the best value, and the largest among equals.
-    {attributes}
+    {classes_, lam_, alpha_, support_, basis_, dual_coef_, intercept_}
+    {capacity_, capacity_bound_, margin_, kkt_violation_, dual_gap_, solutions_, n_iter_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -52,6 +57,8 @@ class SpheredSVCCV(BaseSphered):
     >>> bool(model.lam_ in model.lams_ and model.best_score_ > 0.9)
     True
     """
+
+    _constraints: ClassVar = {"lams": Later(), "cv": Later()}
 
     def __init__(
         self,
@@ -113,7 +120,7 @@ class SpheredSVCCV(BaseSphered):
         -------
         self : SpheredSVCCV
         """
-        options = self._check_parameters()
+        options = self._options()
         lams = self._check_lams()
         X, classes, code, weights = self._validate_classes(X, y, sample_weight)
         training = self._make_training(X, weights, options)

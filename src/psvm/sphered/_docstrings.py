@@ -1,85 +1,57 @@
-"""Parameters and attributes that both estimators share, written once."""
+"""Paragraphs about parameters and attributes that both estimators share, each written once."""
 
-PARAMETERS = """C : float, default=100.0
-        Bound of the variables alpha, the penalty of the slack (M in the paper). ``inf`` is the
-        hard margin, for separable classes.
-    kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed"} or \
-callable, default="rbf"
-        The kernel of vectors, or a callable ``kernel(X, Z)`` or object of `psvm.kernels`, or
-        "precomputed". Its matrix must be positive semidefinite; it is checked unless the kernel
-        is known to be.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of "rbf", "laplacian" and "poly". "scale" is ``1 / (n_features * X.var())``,
-        "auto" is ``1 / n_features``.
-    degree : float, default=3
-        Degree of "poly".
-    coef0 : float, default=0.0
-        Constant of "poly".
-    theta : float, default=1.0
-        Frequency of "sine", ``sin(theta ||x - z||)``.
-    rho, zeta : float, default=1.0
-        Offset and exponent of "plummer", ``(||x - z|| + rho)^(-zeta)``.
-    center : bool, default=True
-        Centre the points in feature space, which makes the answer invariant under shifts.
-    solver : {"auto", "direct", "incremental"}, default="auto"
-        "direct" forms the sphered matrix of all points; "incremental" grows the space point by
-        point and needs ``lam > 0``; "auto" takes the incremental one for many points and falls
-        back to the direct one if the space becomes too large.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the sample weights; "balanced" gives all classes
-        the same sum of weights.
-    decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        Form of the decision values of more than two classes.
-    tol : float, default=1e-4
-        Largest KKT violation, in the units of the margin, which is one.
-    max_iter : int, default=None
-        Largest number of steps for one pair of classes; None means a million, or a thousand for
-        each point if that is more.
-    max_time : float, default=None
-        Largest time for one pair of classes in seconds: kernel matrix, factorisation and dual.
-        What serves all pairs counts for the first one. If the time ends before the dual begins,
-        the machine of the pair is the constant one, with the duality gap of ``w = 0``.
-    cache_size : float, default=1000
-        Memory for kernel values of the incremental solver in MB."""
+from .._docstrings import paragraphs
 
-ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    lam_ : float
-        The value of lam that was used.
-    alpha_ : ndarray of shape (n_pairs, n_samples)
-        The dual variables, ``0 <= alpha <= C s`` with the weights s; two classes are one pair.
-    support_ : ndarray
-        Indices of the training points with ``alpha > 0`` in any pair.
-    basis_ : ndarray
-        Training points (or features, of a linear kernel with fewer features than points) that
-        are needed for a prediction.
-    dual_coef_ : ndarray of shape (n_pairs, len(basis_))
-        Their coefficients.
-    intercept_ : ndarray of shape (n_pairs,)
-        The constants that belong to them.
-    capacity_ : ndarray of shape (n_pairs,)
-        ``m(f, X) / gamma = max_i |<w, x_i>|``, the scale-invariant capacity of the paper's bound.
-    capacity_bound_ : ndarray of shape (n_pairs,)
-        ``||X'w||``, which the machine minimises, with each point as often as it counts; at least
-        `capacity_` if all weights are at least one.
-    margin_ : ndarray of shape (n_pairs,)
-        ``gamma = 1 / ||w||``.
-    kkt_violation_ : float
-        Largest violation of the KKT conditions.
-    dual_gap_ : float
-        Largest duality gap of the pairs.
-    solutions_ : tuple
-        Variables and certificate of each pair.
-    n_iter_ : int
-        Steps of all pairs together.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns of X, if it has only string names."""
-
-
-def document(cls):
-    """Fill the shared parts into the docstring of a class."""
-    text = cls.__doc__.replace("{parameters}", PARAMETERS)
-    cls.__doc__ = text.replace("{attributes}", ATTRIBUTES)
-    return cls
+PARAGRAPHS = paragraphs("""
+C : float, default=100.0
+    Bound of the variables alpha, the penalty of the slack (M in the paper). ``inf`` is the
+    hard margin, for separable classes.
+center : bool, default=True
+    Centre the points in feature space, which makes the answer invariant under shifts.
+solver : {"auto", "direct", "incremental"}, default="auto"
+    "direct" forms the sphered matrix of all points; "incremental" grows the space point by
+    point and needs ``lam > 0``; "auto" takes the incremental one for many points and falls
+    back to the direct one if the space becomes too large.
+class_weight : dict or "balanced", default=None
+    Weights of the classes, multiplied with the sample weights; "balanced" gives all classes
+    the same sum of weights.
+tol : float, default=1e-4
+    Largest KKT violation, in the units of the margin, which is one.
+max_iter : int, default=None
+    Largest number of steps for one pair of classes; None means a million, or a thousand for
+    each point if that is more.
+max_time : float, default=None
+    Largest time for one pair of classes in seconds: kernel matrix, factorisation and dual.
+    What serves all pairs counts for the first one. If the time ends before the dual begins,
+    the machine of the pair is the constant one, with the duality gap of ``w = 0``.
+cache_size : float, default=1000
+    Memory for kernel values of the incremental solver in MB.
+lam_ : float
+    The value of lam that was used.
+alpha_ : ndarray of shape (n_pairs, n_samples)
+    The dual variables, ``0 <= alpha <= C s`` with the weights s; two classes are one pair.
+support_ : ndarray
+    Indices of the training points with ``alpha > 0`` in any pair.
+basis_ : ndarray
+    Training points (or features, of a linear kernel with fewer features than points) that
+    are needed for a prediction.
+dual_coef_ : ndarray of shape (n_pairs, len(basis_))
+    Their coefficients.
+intercept_ : ndarray of shape (n_pairs,)
+    The constants that belong to them.
+capacity_ : ndarray of shape (n_pairs,)
+    ``m(f, X) / gamma = max_i |<w, x_i>|``, the scale-invariant capacity of the paper's bound.
+capacity_bound_ : ndarray of shape (n_pairs,)
+    ``||X'w||``, which the machine minimises, with each point as often as it counts; at least
+    `capacity_` if all weights are at least one.
+margin_ : ndarray of shape (n_pairs,)
+    ``gamma = 1 / ||w||``.
+kkt_violation_ : float
+    Largest violation of the KKT conditions.
+dual_gap_ : float
+    Largest duality gap of the pairs.
+solutions_ : tuple
+    Variables and certificate of each pair.
+n_iter_ : int
+    Steps of all pairs together.
+""")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
+from .._docstrings import DEFINITE_KERNEL, document
 from .._typing import ArrayLike, ClassWeight, KernelLike, MatrixLike
-from ._base import BaseSphered
-from ._docstrings import document
+from ._base import LAM, BaseSphered
+from ._docstrings import PARAGRAPHS
 
 
-@document
+@document(PARAGRAPHS, DEFINITE_KERNEL)
 class SpheredSVC(BaseSphered):
     """Sphered Support Vector Machine: its answer does not depend on how the inputs are scaled.
 
@@ -22,11 +23,14 @@ class SpheredSVC(BaseSphered):
     ----------
     lam : float, default=0.5
         From 0 (pure sphering, pseudo-inverse) to 1 (standard SVM).
-    {parameters}
+    {C, kernel, gamma, degree, coef0, theta, rho, zeta}
+    {center, solver, class_weight, decision_function_shape, tol, max_iter, max_time, cache_size}
 
     Attributes
     ----------
-    {attributes}
+    {classes_, lam_, alpha_, support_, basis_, dual_coef_, intercept_}
+    {capacity_, capacity_bound_, margin_, kkt_violation_, dual_gap_, solutions_, n_iter_}
+    {n_features_in_, feature_names_in_}
 
     See Also
     --------
@@ -46,6 +50,8 @@ class SpheredSVC(BaseSphered):
     >>> bool(np.allclose(f, g, rtol=1e-3, atol=1e-3))
     True
     """
+
+    _constraints: ClassVar = {"lam": LAM}
 
     def __init__(
         self,
@@ -105,7 +111,7 @@ class SpheredSVC(BaseSphered):
         -------
         self : SpheredSVC
         """
-        options = self._check_parameters()
+        options = self._options()
         self._check_lam("lam", self.lam)
         X, classes, code, weights = self._validate_classes(X, y, sample_weight)
         training = self._make_training(X, weights, options)

@@ -27,7 +27,7 @@ def command(run):
     import numpy as np
 
     from ... import epsilon_path
-    from ...report import as_numbers, is_numeric
+    from ...io import as_numbers, is_numeric
     from .._choices import choose_task, feature_names
     from .._files import check_writable, write_rows
     from .._read import read

@@ -28,7 +28,7 @@ def command(run):
     They come in the order in which they enter, with the share of random halves of the rows in which
     they are selected again, and the unselected ones most correlated with them.
     """
-    from ...report import as_numbers, is_numeric
+    from ...io import as_numbers, is_numeric
     from ...selection import rank_features
     from .._choices import choose_task, feature_names
     from .._files import check_writable, write_rows

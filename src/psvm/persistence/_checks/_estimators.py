@@ -3,8 +3,9 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ...estimators import PER_COLUMN, Labels, check_kernel, is_measured, kernel_name
-from ...estimators import check_psvm as check_parameters
+from ..._parameters import check_parameters
+from ...estimators import PER_COLUMN, Labels, is_measured, kernel_name
+from ...estimators import check_psvm as check_psvm_parameters
 from ...evaluation import REJECT_RULES, RESPONSE_METHODS, check_columns
 from ...sphered import kernel_rows, shift_rows, take_columns
 from ._kernels import check_prepared, check_vectors, checked_kernel
@@ -23,7 +24,7 @@ def check_labels(state):
 def check_psvm(state):
     """Coefficients of each machine for each support object."""
     model = state.model
-    check_parameters(model)
+    check_psvm_parameters(model)
     n = state.count("_n_columns")
     state.require(n < 2**48, f"it has {n} columns")
     support = state.places("support_", below=n)
@@ -94,7 +95,7 @@ SPHERED_ROWS = {shift_rows: {"origin"}, take_columns: {"objects"}, kernel_rows: 
 def check_sphered(state):
     """Coefficients of each pair of classes for each object of the basis."""
     model = state.model
-    model._check_parameters()
+    check_parameters(model)
     pairs = n_pairs(len(state.classes()))
     coef = state.array("dual_coef_", (pairs, None), kinds="f")
     n = coef.shape[1]
@@ -123,7 +124,7 @@ def check_sphered(state):
 def check_comparator(state):
     """Coefficients of each function for each support object."""
     model = state.model
-    check_kernel(model, measured=("precomputed",))
+    check_parameters(model)
     coef = state.array("dual_coef_", (None, None), kinds="f")
     m, s = coef.shape
     state.array("intercept_", (m,), kinds="f")
