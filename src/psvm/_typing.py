@@ -14,9 +14,10 @@ from sklearn.utils.metaestimators import available_if as _available_if
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from pandas import DataFrame
 else:  # neither is needed before something is drawn or shown as a table
-    Axes = DataFrame = Any
+    Axes = DataFrame = Figure = Any
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -81,6 +81,11 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     (1, 2)
     """
 
+    classes_: np.ndarray
+    means_: np.ndarray
+    covariances_: np.ndarray
+    priors_: np.ndarray
+
     _constraints: ClassVar = {
         "reg": Number(above=0),
         "covariance": Choice("shared", "separate"),

@@ -112,6 +112,8 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     True
     """
 
+    classes_: np.ndarray
+
     _constraints: ClassVar = {
         "C": Number(above=0),
         "loss": Choice("squared", "squared_hinge"),

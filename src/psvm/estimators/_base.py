@@ -61,7 +61,7 @@ class PerColumn:
     def __set_name__(self, owner, name):
         self.name = name
 
-    def __get__(self, model, owner=None):
+    def __get__(self, model: Any, owner: Any = None) -> np.ndarray:
         attributes = {} if model is None else vars(model)
         if "best_estimator_" in attributes:
             return getattr(attributes["best_estimator_"], self.name)
@@ -75,7 +75,20 @@ class PerColumn:
 
 
 class PerColumnMixin:
-    """The three attributes."""
+    """Fitted attributes of a model and of a search; those of PER_COLUMN are descriptors."""
+
+    epsilon_: float | np.ndarray
+    support_: np.ndarray
+    support_objects_: np.ndarray | sp.csr_array
+    n_support_: int
+    intercept_: float | np.ndarray
+    dual_gap_: float
+    kkt_violation_: float
+    n_iter_: int
+    solution_: Solution
+    solutions_: tuple[Solution, ...]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     alpha_ = PerColumn(0.0)
     column_means_, column_norms_ = PerColumn(np.nan), PerColumn(np.nan)

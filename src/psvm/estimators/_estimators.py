@@ -6,12 +6,20 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
 from .._parameters import Choice, Later, Optional
-from .._typing import ArrayLike, ClassWeight, DTypeLike, KernelLike, MatrixLike, RandomState
+from .._typing import (
+    ArrayLike,
+    ClassWeight,
+    DTypeLike,
+    Estimator,
+    KernelLike,
+    MatrixLike,
+    RandomState,
+    available_if,
+)
 from ..solvers import Solver
 from ._base import BasePSVM, check_psvm
 from ._calibration import calibrate
@@ -97,6 +105,9 @@ class PSVC(ClassifierMixin, BasePSVM):
     >>> model.alpha_.shape, bool(model.score(X, y) > 0.95)
     ((3, 150), True)
     """
+
+    classes_: np.ndarray
+    calibrator_: Estimator
 
     _constraints: ClassVar = {
         "class_weight": Later(),

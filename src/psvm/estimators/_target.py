@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -122,7 +122,7 @@ class Labels:
     classifies = True
 
     classes: np.ndarray
-    code: np.ndarray
+    code: np.ndarray | None
     scheme: str
 
     @property
@@ -264,6 +264,10 @@ class OneVsOneMixin:
     ``_pair_decisions(X)`` that returns an array of shape (n, n_pairs), positive for the second
     class of a pair.
     """
+
+    classes_: np.ndarray
+    decision_function_shape: Any
+    _pair_decisions: Any
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values.

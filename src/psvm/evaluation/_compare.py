@@ -31,6 +31,7 @@ from .._validation import (
 from ..estimators import unwrap
 from ._significance import (
     Significance,
+    SplitSignificance,
     corrected_t_test,
     five_by_two_f_test,
     five_by_two_t_test,
@@ -101,7 +102,7 @@ class Comparison:
     array([False,  True])
     """
 
-    names: tuple
+    names: tuple[str, ...]
     reference: str
     measure: str
     values: np.ndarray
@@ -110,7 +111,7 @@ class Comparison:
     score_time: np.ndarray
     n_train: np.ndarray
     n_test: np.ndarray
-    tests: dict
+    tests: dict[str, dict[str, Significance | SplitSignificance]]
 
     @property
     def frame(self) -> DataFrame:

@@ -72,10 +72,10 @@ class CrossValidation:
     folds: np.ndarray
     measure: str
     error: float
-    interval: tuple
+    interval: tuple[float, float]
     fold_errors: np.ndarray
     baseline: float
-    warnings: list
+    warnings: list[str]
 
     def format(self, value: float) -> str:
         """An error as text: a rate in percent."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Choice, Has, Later, check_parameters
-from .._typing import ArrayLike, Estimator, MatrixLike
+from .._typing import ArrayLike, Estimator, MatrixLike, Method, available_if
 from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
 from ..estimators import unwrap
 
@@ -121,7 +121,7 @@ def confidence(
     return first - second
 
 
-def _has(method):
+def _has(method: str) -> Callable[[Method], Method]:
     return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
 
 
@@ -178,6 +178,10 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     >>> {k: round(float(v), 2) for k, v in reject_scores(model, K_new, [1, 0, 1]).items()}
     {'share_classified': 0.67, 'error': 0.0, 'neg_error': -0.0}
     """
+
+    estimator_: Estimator
+    classes_: np.ndarray
+    reject_label_: Any
 
     _constraints: ClassVar = {
         "estimator": Has("fit", "predict", what="a classifier"),

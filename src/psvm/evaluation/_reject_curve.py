@@ -111,6 +111,9 @@ class ErrorRejectDisplay:
     'share of rejected objects'
     """
 
+    ax_: Axes
+    line_: Any
+
     def __init__(self, curve: ErrorRejectCurve, *, name: str | None = None) -> None:
         check_text("name", name)
         self.curve = curve

@@ -80,10 +80,10 @@ class Table:
 
     X: Any
     y: Any = None
-    feature_names: list | None = None
-    row_names: list | None = None
+    feature_names: list[str] | None = None
+    row_names: list[str] | None = None
     target_name: str | None = None
-    detection: list = field(default_factory=list)
+    detection: list[str] = field(default_factory=list)
     source: str = ""
     format: str = ""
 

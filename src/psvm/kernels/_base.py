@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .._typing import MatrixLike
 from .._validation import as_array, check_array, check_number, kernel_values, shown
 
 DIAGONAL_BLOCK = 64
@@ -43,9 +42,9 @@ class Kernel(BaseEstimator, ABC):
     Sum(k1=Product(k1=Constant(value=0.5), k2=Overlap()), k2=Overlap())
     """
 
-    takes_vectors = True
+    takes_vectors: bool | None = True
     """Whether objects are rows of a matrix; else they are entries of a one-dimensional array."""
-    positive_definite = False
+    positive_definite: bool = False
     """Whether every matrix ``kernel(X, X)`` is known to be positive semidefinite."""
 
     @abstractmethod
@@ -76,7 +75,7 @@ class Kernel(BaseEstimator, ABC):
             name, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0
         )
 
-    def __call__(self, X: MatrixLike, Z: MatrixLike | None = None) -> np.ndarray:
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
         """Kernel values of all objects X with all objects Z.
 
         Parameters

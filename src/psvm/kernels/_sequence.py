@@ -153,8 +153,8 @@ class SequenceKernel(Kernel):
     """
 
     takes_vectors = False
-    alphabet = None
-    unknown = "error"
+    alphabet: str | None = None
+    unknown: str = "error"
 
     @property
     def shortest(self) -> int:
@@ -162,7 +162,7 @@ class SequenceKernel(Kernel):
         return 1
 
     @property
-    def letters(self) -> str | None:
+    def letters(self) -> Any:
         """The sorted letters of the alphabet; None if every letter is known."""
         if self.alphabet is None:
             return None

@@ -24,7 +24,7 @@ class AlignmentKernel(PairKernel):
     """What the alignment kernels share: the scores of letters and gaps."""
 
     @property
-    def letters(self) -> str | None:
+    def letters(self) -> Any:
         return None if isinstance(self.matrix, tuple) else self._substitutions.alphabet
 
     @property

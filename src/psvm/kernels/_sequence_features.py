@@ -116,6 +116,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     array(['AC', 'CA', 'CC'], dtype=object)
     """
 
+    names_: np.ndarray
+
     def __init__(self, kernel: SequenceKernel) -> None:
         self.kernel = kernel
 

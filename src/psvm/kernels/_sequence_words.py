@@ -77,7 +77,8 @@ class Spectrum(FeatureKernel):
         check_flag("presence", self.presence)
 
     def feature_table(self, X: np.ndarray) -> FeatureTable:
-        columns, indptr, _, words = kmers(*self._encode(X), self.k)
+        points, starts = self._encode(X)
+        columns, indptr, _, words = kmers(points, starts, self.k)
         F = counts(columns, indptr, len(words))
         if self.presence:
             F.data[:] = 1.0
@@ -149,7 +150,8 @@ class Mismatch(FeatureKernel):
             )
 
     def feature_table(self, X: np.ndarray) -> FeatureTable:
-        columns, indptr, _, words = kmers(*self._encode(X), self.k)
+        points, starts = self._encode(X)
+        columns, indptr, _, words = kmers(points, starts, self.k)
         alphabet = np.array([ord(letter) for letter in self.letters])
         near = self._neighbours(np.searchsorted(alphabet, words), len(alphabet))
         codes, places = rank(near)

@@ -150,7 +150,8 @@ class Laplacian(_Exponential):
         X, Z = _same_storage(X, Z)
         K = np.empty((X.shape[0], Z.shape[0]), dtype=_precision(X, Z))
         distances = manhattan_distances if sp.issparse(X) else partial(cdist, metric="cityblock")
-        for rows in _row_slices(*K.shape, size=TILE if sp.issparse(X) else TILE_SIZE):
+        size = TILE if sp.issparse(X) else TILE_SIZE
+        for rows in _row_slices(X.shape[0], Z.shape[0], size):
             # The compiled loops behind both work in double precision.
             D = distances(_real(X[rows]), _real(Z)) if K.size else K
             D *= -self.gamma

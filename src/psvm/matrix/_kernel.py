@@ -64,7 +64,7 @@ class KernelMatrix(DataMatrix):
         self._slices = block_slices(P, self.dtype.itemsize * L)
         bytes_of = [self.dtype.itemsize * L * (block.stop - block.start) for block in self._slices]
         self._n_kept = int(np.searchsorted(np.cumsum(bytes_of), cache_size * 2**20, side="right"))
-        self._kept = {}
+        self._kept: dict[int, np.ndarray] = {}
 
     def matvec(self, a: np.ndarray) -> np.ndarray:
         a = np.ascontiguousarray(a)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -66,6 +66,13 @@ class Standardized:
     means, norms : ndarray of shape (P,)
         Column means and centred norms. The norm of a column that is zero in K̃ is 0.
     """
+
+    matrix: DataMatrix
+    shape: tuple[int, int]
+    weights: np.ndarray
+    means: np.ndarray
+    norms: np.ndarray
+    _surveyed: tuple[Any, ...]
 
     def __init__(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -48,6 +48,17 @@ SHARED = (
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
+    best_params_: dict[str, Any]
+    best_score_: float
+    best_index_: int
+    C_: float
+    gamma_: float | str
+    epsilons_: np.ndarray
+    Cs_: np.ndarray
+    gammas_: np.ndarray
+    cv_results_: dict[str, Any]
+    n_splits_: int
+
     _constraints: ClassVar = {
         "epsilons": Later(),
         "min_ratio": Later(),
@@ -63,9 +74,9 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         "verbose": Flag(),
     }
     """Of the search; the other parameters are those of the model."""
-    _model = None
+    _model: Any = None
     """The class of the model."""
-    _shared = SHARED
+    _shared: tuple[str, ...] = SHARED
     _slack = 0.0
 
     def _fit(self, X, y, sample_weight):

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
@@ -20,6 +19,7 @@ from .._typing import (
     RandomState,
     Scoring,
     StrPath,
+    available_if,
 )
 from ..estimators import PSVC, PSVR, has_probability
 from ._base import SHARED, BaseCV
@@ -63,6 +63,9 @@ class PSVCCV(ClassifierMixin, BaseCV):
     >>> bool(model.score(X, y) > 0.9 and model.n_support_ < 40)
     True
     """
+
+    best_estimator_: PSVC
+    classes_: np.ndarray
 
     _model = PSVC
     _shared = (*SHARED, "class_weight", "multi_class", "decision_function_shape", "probability")
@@ -222,6 +225,8 @@ class PSVRCV(RegressorMixin, BaseCV):
     >>> bool(model.score(X, y) > 0.95 and -model.best_score_ < 0.1**2)
     True
     """
+
+    best_estimator_: PSVR
 
     _model = PSVR
     _slack = 0.005

@@ -112,7 +112,8 @@ def export_numpy(model: Estimator) -> str:
             f"{type(machine).__name__} cannot be written as NumPy code; PSVC without `probability` "
             "and PSVR can."
         )
-    arrays, changes = {}, []
+    arrays: dict[str, np.ndarray] = {}
+    changes = []
     for number, step in enumerate(before):
         changes.append(_change(step, number, arrays))
     for short, name in zip(("ALPHA", "MEAN", "NORM"), PER_COLUMN, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._plotting import new_axes
-from .._typing import ArrayLike, Axes, Estimator, MatrixLike
+from .._typing import ArrayLike, Axes, Estimator, Figure, MatrixLike
 from .._validation import (
     check_has,
     check_integer,
@@ -58,6 +58,11 @@ class EpsilonPathDisplay:
     >>> [line.get_label() for line in display.lines_[:2]]
     ['d', 'b']
     """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: list[Any]
+    counts_ax_: Axes
 
     def __init__(
         self, path: EpsilonPath, *, names: Sequence[str] | None = None, epsilon: float | None = None
@@ -192,6 +197,10 @@ class SupportDisplay:
     True
     """
 
+    ax_: Axes
+    figure_: Figure
+    bars_: Any
+
     def __init__(self, alpha: np.ndarray, names: Sequence[str]) -> None:
         self.alpha, self.names = check_vector("alpha", alpha), check_list("names", names)
         if len(self.alpha) != len(self.names):
@@ -280,6 +289,10 @@ class SearchDisplay:
     >>> SearchDisplay.from_estimator(search).scores_.shape
     (2, 3)
     """
+
+    ax_: Axes
+    figure_: Figure
+    scores_: np.ndarray
 
     def __init__(self, results: Mapping[str, Any], *, params: Sequence[str] | None = None) -> None:
         if not isinstance(results, dict) or "mean_test_score" not in results:
@@ -427,6 +440,9 @@ class SpectrumDisplay:
     >>> SpectrumDisplay.from_matrix(Sine()(X)).ax_.get_ylabel()
     'absolute eigenvalue'
     """
+
+    ax_: Axes
+    figure_: Figure
 
     def __init__(self, spectrum: MatrixSpectrum) -> None:
         self.spectrum = spectrum

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from .._plotting import check_matplotlib
-from .._typing import ArrayLike, Estimator, MatrixLike, RandomState, StrPath
+from .._typing import ArrayLike, Estimator, MatrixLike, StrPath
 from .._validation import (
     check_integer,
     check_list,
@@ -47,7 +47,7 @@ def write_report(
     feature_names: Sequence[str] | None = None,
     cv: int = 5,
     n_features: int = 10,
-    random_state: RandomState = 0,
+    random_state: int = 0,
     n_jobs: int | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),

@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import LeaveOneOut, ParameterGrid
 from sklearn.svm import NuSVC
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -20,7 +19,7 @@ from .._docstrings import document
 from .._folds import make_splits
 from .._parallel import run
 from .._parameters import Flag, Has, Integer, Jobs, Later, Optional, check_parameters
-from .._typing import ArrayLike, CVLike, MatrixLike, RandomState
+from .._typing import ArrayLike, CVLike, Estimator, MatrixLike, RandomState, available_if
 from .._validation import (
     check_labels,
     check_list,
@@ -156,6 +155,21 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     >>> genes.evaluate(X, y, cv=4).error < 0.2
     True
     """
+
+    order_: np.ndarray
+    ranking_: np.ndarray
+    frequency_: np.ndarray
+    mean_rank_: np.ndarray
+    n_features_: int
+    best_params_: dict[str, Any]
+    inner_error_: float
+    search_: SizeSearch
+    epsilons_: list[np.ndarray]
+    classifier_: Estimator
+    preprocessing_: Estimator
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _constraints: ClassVar = {
         "preprocessing": Optional(Has("fit_transform", "transform", what="a transformer")),

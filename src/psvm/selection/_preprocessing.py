@@ -68,6 +68,9 @@ class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
      [3.5 1.5 5.5]]
     """
 
+    reference_: np.ndarray
+    n_features_in_: int
+
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Take the reference distribution from the training samples.
 
@@ -125,6 +128,10 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     [[0. 2.]
      [1. 3.]]
     """
+
+    lowest_: np.ndarray
+    highest_: np.ndarray
+    n_features_in_: int
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Take the range from the training samples.
@@ -196,6 +203,9 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
     [[9. 8.]
      [7. 1.]]
     """
+
+    n_reliable_: np.ndarray
+    n_features_in_: int
 
     _constraints: ClassVar = {
         "p_values": Later(),

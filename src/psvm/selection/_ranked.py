@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._parallel import at_most
-from .._typing import ArrayLike, MatrixLike, RandomState
+from .._typing import ArrayLike, MatrixLike
 from .._validation import (
     check_array,
     check_integer,
@@ -19,7 +19,7 @@ from .._validation import (
     check_positive_integer,
     check_track,
 )
-from ._redundancy import stand_ins
+from ._redundancy import StandIns, stand_ins
 from ._selector import PSVMSelector
 
 N_HALVES = 20
@@ -55,7 +55,7 @@ class FeatureRanking:
     indices: np.ndarray
     importance: np.ndarray
     stability: np.ndarray
-    stand_ins: list
+    stand_ins: Sequence[StandIns | None]
     selector: PSVMSelector
 
 
@@ -66,7 +66,7 @@ def rank_features(
     n_features: int | None = 10,
     epsilon: float | Literal["auto", "aicc"] = "auto",
     task: Literal["auto", "classification", "regression"] = "auto",
-    random_state: RandomState = 0,
+    random_state: int = 0,
     n_jobs: int | None = None,
     track: Callable[..., Any] | None = None,
 ) -> FeatureRanking:

@@ -111,6 +111,9 @@ def stand_ins(
 class StandInsMixin:
     """`stand_ins` for a fitted selector with `order_` and `n_features_`."""
 
+    order_: np.ndarray
+    n_features_: int
+
     def stand_ins(self, X: MatrixLike, n: int = 5) -> list[StandIns]:
         """For each selected feature the unselected ones most correlated with it.
 

@@ -45,8 +45,8 @@ class SelectionEvaluation:
     n_samples: int
     indices: np.ndarray
     predictions: np.ndarray
-    supports: list
-    params: list
+    supports: list[np.ndarray]
+    params: list[dict[str, Any]]
 
     @classmethod
     def create(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
 from .._folds import row_digests
 from .._parameters import Choice, Either, Later, Number, check_parameters
-from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState
+from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState, available_if
 from .._validation import check_number, shown
 from ..estimators import (
     LANDMARKS,
@@ -26,6 +26,7 @@ from ..estimators import (
 )
 from ..solvers import (
     LARGEST_HOMOTOPY,
+    Solution,
     check_weights,
     epsilon_path,
     make_solver,
@@ -165,6 +166,20 @@ default="rbf"
     >>> selector.transform(X).shape
     (100, 3)
     """
+
+    order_: np.ndarray
+    ranking_: np.ndarray
+    importance_: np.ndarray
+    error_bound_: np.ndarray
+    alpha_: np.ndarray
+    epsilon_: float | np.ndarray
+    epsilon_max_: float | np.ndarray
+    solution_: Solution | list[Solution]
+    n_features_: int
+    classes_: np.ndarray
+    landmarks_: np.ndarray | sp.csr_array | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _constraints: ClassVar = {
         "epsilon": Either(Choice("auto", "aicc"), Number(above=0)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -187,7 +187,7 @@ class _Options:
     """What the paths of one call share, checked."""
 
     C: float
-    epsilons: np.ndarray | None
+    epsilons: Any
     n_epsilons: int
     min_ratio: float
     max_features: int | None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._core import _smo as _compiled
+from .._core._smo import Core
 from .._parameters import Flag
 from ..matrix import Standardized
 from ..problem import Problem, kkt_violation, objective
@@ -83,7 +83,7 @@ class SMO(Solver):
         *,
         start: np.ndarray | None = None,
         workspace: Any = None,
-        core: Any = _compiled.Core,
+        core: Any = Core,
     ) -> Solution:
         """Solve a problem; `core` is the inner loop. See `Solver.minimise`."""
         columns = self.workspace(problem.K) if workspace is None else workspace

@@ -16,7 +16,7 @@ from .._typing import ClassWeight, KernelLike
 from .._validation import check_decisions, check_labels, class_factors, kernel_values
 from ..estimators import KernelChoice, KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
 from ..matrix import BLOCK_BYTES, block_slices
-from ..solvers import Status, check_weights
+from ..solvers import DualSolution, Status, check_weights
 from ._training import SpheredOptions, TrainingFeatures, TrainingGram
 
 LAM = Number(least=0, most=1)
@@ -25,6 +25,23 @@ LAM = Number(least=0, most=1)
 
 class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     """Everything but the choice of lam."""
+
+    classes_: np.ndarray
+    lam_: float
+    alpha_: np.ndarray
+    support_: np.ndarray
+    basis_: np.ndarray
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    capacity_: np.ndarray
+    capacity_bound_: np.ndarray
+    margin_: np.ndarray
+    kkt_violation_: float
+    dual_gap_: float
+    solutions_: tuple[DualSolution, ...]
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _constraints: ClassVar = {
         "C": Number(above=0, infinite=True),

@@ -58,6 +58,10 @@ class SpheredSVCCV(BaseSphered):
     True
     """
 
+    lams_: np.ndarray
+    scores_: np.ndarray
+    best_score_: float
+
     _constraints: ClassVar = {"lams": Later(), "cv": Later()}
 
     def __init__(
