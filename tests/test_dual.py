@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from psvm import SpheredSVC, Status
 from psvm.comparators import LeastSquaresSVC
-from psvm.solvers import _dual
+from psvm.solvers import Clock
 from psvm.solvers._dual import BinaryTarget, DenseGram, FactorGram, Limits, minimise
 
 EPS = np.finfo(np.float64).eps
@@ -224,6 +224,31 @@ def test_points_that_all_coincide():
     assert solution.objective == pytest.approx(12.0)
 
 
+@pytest.mark.parametrize("kind", [DenseGram, FactorGram])
+def test_limits_of_steps_and_of_time_are_named(kind):
+    X, y = noisy(np.random.default_rng(0), 80, 3)
+    R, target, tol = (
+        kind(X if kind is FactorGram else X @ X.T),
+        BinaryTarget(y, np.ones(80), 10.0),
+        1e-6,
+    )
+    solution = minimise(R, target, Limits(tol))
+    assert solution.status is Status.OPTIMAL and solution.n_iter > 5
+    optimum, clock = solution.objective, Clock(1.0)
+    clock.began -= 2.0
+    limits = {
+        Status.MAX_ITER: Limits(tol, max_iter=5),
+        Status.MAX_TIME: Limits(tol, clock=clock),
+    }
+    for status, limit in limits.items():
+        solution = minimise(R, target, limit)
+        assert solution.status is status and solution.n_iter <= 5
+        violation, rounding = recomputed(X @ X.T, y, 10.0, solution.v)
+        assert abs(violation - solution.kkt_violation) <= rounding
+        assert violation > tol  # the premise: there was work left
+        assert solution.objective <= optimum <= solution.objective + solution.gap
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_it_ends_also_where_the_matrix_is_indefinite(seed):
     """Not what it is made for, but a loop without end would be worse than a local minimum."""
@@ -249,11 +274,10 @@ class Recorder(DenseGram):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("small", [400, 30], ids=["whole", "working set"])
-def test_every_turn_is_feasible_and_descends(seed, small, monkeypatch):
-    monkeypatch.setattr(_dual, "SMALL", small)
+def test_every_turn_is_feasible_and_descends(seed, small):
     X, y = noisy(np.random.default_rng(seed), 100, 3)
     R = Recorder(X @ X.T)
-    solution = minimise(R, BinaryTarget(y, np.ones(100), 1e4), Limits(1e-6))
+    solution = minimise(R, BinaryTarget(y, np.ones(100), 1e4), Limits(1e-6), small=small)
     assert solution.status is Status.OPTIMAL
     assert len(R.seen) > 2
     objectives = [dual_objective(R.R, y, v) for v in R.seen]

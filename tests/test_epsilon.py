@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 import psvm
 from psvm import PSVC, PSVR
-from psvm._folds import N_FOLDS, assign_folds, row_digests
+from psvm._folds import N_FOLDS, assign_folds
 from psvm.estimators import choose_epsilon, describe
-from psvm.matrix import BLOCK_BYTES, as_matrix
+from psvm.matrix import BLOCK_BYTES, as_matrix, row_digests
 
 
 def test_digests_see_content_only(rng):

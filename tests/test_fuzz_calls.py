@@ -134,7 +134,6 @@ EXEMPT = RESULTS | {
     "psvm.solvers.Solver",
     "psvm.cli.main",  # its errors are exit codes
     "psvm.matrix.block_slices",  # what the solvers are made of: their callers have checked
-    "psvm.matrix.joint_rmatvec",
     "psvm.matrix.times",
     "psvm.matrix.DenseMatrix",
     "psvm.matrix.SparseMatrix",

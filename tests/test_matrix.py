@@ -26,15 +26,15 @@ from psvm.matrix import (
     Standardized,
     _base,
     _dense,
-    _sparse,
     as_matrix,
-    joint_rmatvec,
 )
 from reference import Exact
 
 EPS = np.finfo(float).eps
 MB = 2**20
 L, P = 57, 23
+BLOCK_ENTRIES = 50
+"""Stored entries of a small block of a sparse matrix."""
 
 
 @dataclass
@@ -57,7 +57,6 @@ def small_blocks(monkeypatch):
 
     for module in ("_base", "_dense", "_kernel", "_standardized"):
         monkeypatch.setattr(f"psvm.matrix.{module}.block_slices", fives)
-    monkeypatch.setattr("psvm.matrix._sparse.BLOCK_ENTRIES", 50)
 
 
 def numbers(seed=0, dtype=float):
@@ -252,6 +251,8 @@ def case(request, small_blocks):
             assert np.shares_memory(case.matrix.K, K)
         if kind is SparseMatrix and K.format in ("csr", "csc"):
             assert case.matrix.K is K
+        if kind is SparseMatrix:
+            case.matrix = SparseMatrix(case.matrix.K, block_entries=BLOCK_ENTRIES)
     assert type(case.matrix) is kind
     return case
 
@@ -445,9 +446,11 @@ def test_whole_gram_matrix(case, weights):
 
 
 @pytest.mark.parametrize("full", [0.0, 2.0], ids=["dense columns", "stored as K"])
-def test_column_block(case, weights, full, monkeypatch):
-    monkeypatch.setattr("psvm.matrix._sparse.FULL", full)
-    K, expected = Standardized(case.matrix, weights), standardized(case, weights)
+def test_column_block(case, weights, full):
+    matrix = case.matrix
+    if isinstance(matrix, SparseMatrix):
+        matrix = SparseMatrix(matrix.K, full=full, block_entries=BLOCK_ENTRIES)
+    K, expected = Standardized(matrix, weights), standardized(case, weights)
     block, taken = K.column_block(), np.empty(0, dtype=int)
     steps = np.array_split(np.random.default_rng(8).permutation(K.shape[1]), 3)
     for new, dropped in zip(steps, (3, 0, 2), strict=True):
@@ -467,13 +470,12 @@ def test_column_block(case, weights, full, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
-def test_large_means_cost_a_sparse_block_no_digits(kind, monkeypatch):
-    monkeypatch.setattr("psvm.matrix._sparse.FULL", 2.0)
+def test_large_means_cost_a_sparse_block_no_digits(kind):
     # A column without zeros whose mean is 1e6 times its deviation, among sparse ones.
     K = sparse_numbers()
     K[:, 5] = 1e6 + np.random.default_rng(0).normal(size=L)
     K[:, 6] = K[:, 5] + np.random.default_rng(1).normal(size=L)
-    matrix = as_matrix(kind(K))
+    matrix = SparseMatrix(kind(K), full=2.0)
     expected = standardized(Case(matrix, K), np.ones(L))
     block, index = Standardized(matrix).column_block(), np.array([7, 5, 0, 6])
     G = block.extend(index)
@@ -634,7 +636,7 @@ def test_large_means_and_uneven_weights_cost_products_no_digits(storage, ratio, 
     r, product = S.evaluate(a, v)
     assert norm(r - (v - K_s @ a)) <= bound * (norm(v) + np.abs(a).sum())
     assert np.abs(product - K_s.T @ r).max() <= bound * (norm(v) + np.abs(a).sum())
-    for both in joint_rmatvec([S, S], [v, v]):
+    for both in Standardized.joint_rmatvec([S, S], [v, v]):
         assert np.abs(both - K_s.T @ v).max() <= bound * norm(v)
     y = rng.normal(size=L)
     known = Standardized(S.matrix, weights, usable, y=y)
@@ -713,20 +715,20 @@ def test_a_wide_matrix_is_never_copied():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
-def test_sparse_is_neither_copied_nor_made_dense(kind, dtype, monkeypatch):
+def test_sparse_is_neither_copied_nor_made_dense(kind, dtype):
     K = sp.random_array((20_000, 2000), density=0.02, random_state=0, format="csr")
     K.data = np.ceil(10 * K.data)
     K = kind(K.astype(dtype))
     stored = K.data.nbytes + K.indices.nbytes
     dense = 8 * K.shape[0] * K.shape[1]
     assert stored < dense / 20  # the indices of SciPy 1.13 have eight bytes
-    monkeypatch.setattr(_sparse, "BLOCK_ENTRIES", 2**14)
-    blocks = 12 * 8 * _sparse.BLOCK_ENTRIES
+    matrix = SparseMatrix(K, block_entries=2**14)
+    blocks = 12 * 8 * 2**14
     # Two columns, and SciPy's copy of K.T's head; vectors of both lengths.
     vectors = 12 * 8 * sum(K.shape)
     assert blocks + vectors < stored  # the premise: a copy would not fit
-    assert peak(lambda: Standardized(as_matrix(K)).norms) <= blocks + vectors
-    assert peak(every_product(K)) <= blocks + vectors < dense / 10
+    assert peak(lambda: Standardized(matrix).norms) <= blocks + vectors
+    assert peak(every_product(matrix)) <= blocks + vectors < dense / 10
 
 
 @pytest.mark.parametrize("duplicates", [False, True])

@@ -415,6 +415,23 @@ def test_max_iter_ends_the_path(rng):
     np.testing.assert_allclose(path.epsilons, whole.epsilons[:5])
 
 
+@pytest.mark.parametrize("P", [30, 400], ids=["all columns", "working set"])
+def test_a_tolerance_beyond_double_precision_stalls_the_path(rng, P):
+    K, y, tol = rng.normal(size=(20, P)), rng.normal(size=20), 1e-30
+    whole = psvm.epsilon_path(K, y)
+    assert whole.status is psvm.Status.OPTIMAL
+    K_s, y_c = reference.standardise(K, y)
+    # The premise: rounding alone is beyond the tolerance somewhere.
+    points = [(whole.alpha_at(epsilon), epsilon) for epsilon in whole.epsilons]
+    assert max(worst(K_s, y_c, a, np.inf, e) for a, e in points) > tol * whole.epsilon_max
+    with pytest.warns(ConvergenceWarning, match=r"stalled.*Double precision allows no more"):
+        path = psvm.epsilon_path(K, y, tol=tol)
+    assert path.status is psvm.Status.STALLED
+    # What there is of the path is right.
+    assert 0 < len(path.epsilons) < len(whole.epsilons)
+    np.testing.assert_allclose(path.epsilons, whole.epsilons[: len(path.epsilons)])
+
+
 def test_alpha_at_outside_of_the_path(rng):
     K, y = rng.normal(size=(20, 30)), rng.normal(size=20)
     path = psvm.epsilon_path(K, y, min_ratio=0.1)

@@ -80,14 +80,14 @@ def test_gram_columns(case):
     assert set(np.diag(Q)) <= {0.0, 1.0}
 
 
-def test_gram_columns_in_blocks(monkeypatch):
-    monkeypatch.setattr("psvm.matrix._base.BLOCK_BYTES", 1)  # blocks of the smallest size
+def test_gram_columns_in_blocks():
     K = np.random.default_rng(0).normal(size=(30, 50))
     S = Standardized(as_matrix(K))
+    smallest = {"block_bytes": 1}  # 16 columns
     expected = np.corrcoef(K.T)  # Q is the matrix of correlations
-    np.testing.assert_allclose(S.gram_columns(np.arange(50)), expected, atol=1e-13)
+    np.testing.assert_allclose(S.gram_columns(np.arange(50), **smallest), expected, atol=1e-13)
     some = np.array([41, 3, 17])
-    np.testing.assert_allclose(S.gram_columns(some), expected[:, some], atol=1e-13)
+    np.testing.assert_allclose(S.gram_columns(some, **smallest), expected[:, some], atol=1e-13)
 
 
 @every_case

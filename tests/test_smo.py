@@ -37,7 +37,9 @@ def name(variant):
 
 
 every_variant = pytest.mark.parametrize("variant", VARIANTS, ids=name)
-every_core = pytest.mark.parametrize("core", [compiled.Core, plain.Core], ids=["compiled", "numpy"])
+every_core = pytest.mark.parametrize(
+    "core", [compiled.Core, plain.NumpyCore], ids=["compiled", "numpy"]
+)
 
 
 def solve(case, variant, **options):
@@ -284,7 +286,9 @@ def test_block_updates_with_bounds_match_the_twin(pair, monkeypatch):
         C = rng.uniform(0.05, 0.4) * np.linalg.norm(case.y_c)
         case = case.with_(C=C, epsilon=0.02 * case.epsilon_max)
         problem, scale = state(case), np.linalg.norm(case.y_c)
-        fast, slow = (Driver(core, problem, pair, True) for core in (compiled.Core, plain.Core))
+        fast, slow = (
+            Driver(core, problem, pair, True) for core in (compiled.Core, plain.NumpyCore)
+        )
         event = MAX_STEPS
         while event == MAX_STEPS:
             event = fast.step(case.epsilon, case.threshold(1e-4))
@@ -333,7 +337,7 @@ def test_compiled_core_matches_numpy_step_by_step(pair, block, seed):
     case = case.with_(C=C, epsilon=[0.2, 0.02, 0.0][seed % 2 + (seed == 5)] * case.epsilon_max)
     assert np.linalg.cond(case.K_s) ** 2 < 1e4
     problem, scale = state(case), np.linalg.norm(case.y_c)
-    fast, slow = (Driver(core, problem, pair, block) for core in (compiled.Core, plain.Core))
+    fast, slow = (Driver(core, problem, pair, block) for core in (compiled.Core, plain.NumpyCore))
     threshold = case.threshold(1e-8)
     for _ in range(150):
         events = fast.step(case.epsilon, threshold), slow.step(case.epsilon, threshold)
@@ -358,7 +362,7 @@ def test_cores_reach_the_same_objective_in_spite_of_ties(pair, block, kind):
     case = random_problem(np.random.default_rng(11), kind)
     case = case.with_(epsilon=max(case.epsilon, 0.05 * case.epsilon_max))
     problem, variant = state(case), SMO(pair=pair, block=block, anneal=False, tol=1e-8)
-    fast, slow = (variant.minimise(problem, core=core) for core in (compiled.Core, plain.Core))
+    fast, slow = (variant.minimise(problem, core=core) for core in (compiled.Core, plain.NumpyCore))
     assert_optimal(case, fast, 1e-8)
     assert_optimal(case, slow, 1e-8)
     assert_no_worse(case, fast, slow.alpha, 1e-8)
@@ -874,6 +878,27 @@ def test_the_certificate_is_recomputed_before_a_solution_is_accepted():
     case = generic_case()
     solution = SMO(tol=1e-6).minimise(state(case), core=Drifting)
     assert_optimal(case, solution, 1e-6)
+
+
+@every_core
+def test_a_step_below_the_precision_of_alpha_stalls(core):
+    """Two copies of a column start at +-2^70, where the best step, 2.5, changes nothing.
+
+    All numbers are small sums of powers of two, so that nothing is rounded: the copies cancel, and
+    the gradient is -2 for both.
+    """
+    column, huge = np.array([1.0, -1.0, 1.0, -1.0]), 2.0**70
+    case = Case(np.column_stack([column, column]), column, np.inf, 0.5)
+    start = np.array([huge, -huge])
+    np.testing.assert_array_equal(case.gradient(start), [-2.0, -2.0])
+    assert -huge + 2.5 == -huge and case.worst(start) == 2.5 > case.threshold(1e-4)  # the premise
+    solver = SMO(pair=False, block=False, tol=1e-4)
+    solution = solver.minimise(state(case), start=start, core=core)
+    assert solution.status is Status.STALLED and solution.n_iter == 0
+    assert solution.kkt_violation == 2.5
+    np.testing.assert_array_equal(solution.alpha, start)
+    with pytest.warns(ConvergenceWarning, match=r"stalled.*Double precision"):
+        solve(case, solver, warm_start=start)
 
 
 # ---------------------------------------------------------------------------------------------

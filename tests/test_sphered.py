@@ -429,13 +429,36 @@ def test_coordinates_and_inverse_are_computed_anew_when_they_drift():
         assert max(errors()) < 1e-12
 
 
+def test_incremental_stalls_where_the_other_points_depend_on_the_basis():
+    """A wide kernel has a dozen directions in double precision, and a tiny lam asks for more."""
+    X, label = moons(60)
+    K, lam, C = rbf_kernel(X, gamma=1e-3), 1e-8, 1000.0
+    K = 0.5 * (K + K.T)
+    eigenvalues = np.linalg.eigvalsh(K)
+    assert np.count_nonzero(eigenvalues > 1e-11 * eigenvalues[-1]) < 20  # the premise
+    options = {"C": C, "kernel": "precomputed"}
+    with pytest.warns(ConvergenceWarning, match="stalled"):
+        grown = SpheredSVC(lam, solver="incremental", **options).fit(K, label)
+    solution = grown.solutions_[0]
+    assert solution.status is Status.STALLED
+    assert len(grown.basis_) < 20
+    assert solution.kkt_violation <= 1e-4  # of the problem in the span
+    # Honest: the certificate holds and shows what is lost outside of the span.
+    lower, upper = bounds_of_the_optimum(grown, K, 2.0 * label - 1, lam, C, center=True)
+    assert upper - solution.objective > 1e-7 * upper
+    assert lower - solution.gap <= solution.objective <= upper + solution.gap
+
+
 def test_incremental_with_stopped_time_says_so():
     X, y = moons(200)
+    assert SpheredSVC(solver="incremental").fit(X, y).solutions_[0].status is Status.OPTIMAL
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        SpheredSVC(solver="incremental", max_time=1e-6).fit(X, y)
+        model = SpheredSVC(solver="incremental", max_time=1e-6).fit(X, y)
+    assert model.solutions_[0].status is Status.MAX_TIME
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         model = SpheredSVC(solver="incremental", max_iter=3).fit(X, y)
     assert model.n_iter_ <= 3
+    assert model.solutions_[0].status is Status.MAX_ITER
     assert Limits(max_iter=5).rest(7, 1.0).max_iter == 0
 
 

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import psvm
 from psvm import _threads
 from psvm._threads import map_blocks, threads
+from psvm.matrix import DenseMatrix
 
 
 @pytest.fixture
@@ -103,12 +104,11 @@ def test_the_solution_does_not_depend_on_the_number_of_threads(order, dtype, mon
     """
     K, y = problem()
     K = np.array(K, dtype=dtype, order=order)
-    for name in ("PASS_BYTES", "SHARED_BYTES"):  # several blocks
-        monkeypatch.setattr(f"psvm.matrix._dense.{name}", 2**18)
+    matrix = DenseMatrix(K, pass_bytes=2**18, shared_bytes=2**18)  # several blocks
     found = []
     for count in (1, 2, 3):
         monkeypatch.setattr(_threads, "_allowed", lambda count=count: count)
-        found.append(psvm.solve(K, y, epsilon=3.0).alpha)
+        found.append(psvm.solve(matrix, y, epsilon=3.0).alpha)
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
     assert np.count_nonzero(found[0]) > 5

@@ -1,14 +1,10 @@
 """Folds and scores of a cross-validation, whatever describes them."""
 
-import hashlib
-import pickle
-
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import check_cv
 
-from ._validation import check_choice, shown
+from ._validation import check_choice, refuse_sparse, shown
 
 N_FOLDS = 5
 """Folds by content."""
@@ -16,8 +12,7 @@ N_FOLDS = 5
 
 def make_splits(cv, X, y, *, classifier, groups=None):
     """The folds that a parameter `cv` means, as a list of pairs of indices: training and test."""
-    if sp.issparse(cv):
-        raise ValueError("cv must be a number, a splitter or a list of folds, not a sparse matrix.")
+    refuse_sparse(cv, "cv must be a number, a splitter or a list of folds, not a sparse matrix.")
     try:
         folds = list(check_cv(cv, y, classifier=classifier).split(X, y, groups))
         splits = [(_indices(train, len(y)), _indices(test, len(y))) for train, test in folds]
@@ -64,34 +59,3 @@ def assign_folds(digests, y, weights):
     fold_of = {digest: place % n_folds for place, digest in enumerate(order)}
     pairs = zip(digests, weights, strict=True)
     return np.array([fold_of[digest] if weight > 0 else -1 for digest, weight in pairs])
-
-
-def row_digests(X, *, unordered=False):
-    """Digest of the content of each row, the same for dense and sparse storage.
-
-    With `unordered` a row counts as the set of its values, for pairwise matrices, whose columns
-    are permuted and repeated together with the rows. Objects that are not vectors count as their
-    letters or as what they are pickled to.
-    """
-    if X.ndim == 1:
-        contents = (x.encode() if isinstance(x, str) else pickle.dumps(x) for x in X.tolist())
-        return [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
-    if not sp.issparse(X):
-        rows = (np.asarray(X[i], dtype=np.float64) for i in range(X.shape[0]))
-        return [_digest(index := np.flatnonzero(row), row[index], unordered) for row in rows]
-    X = sp.csr_matrix(X, dtype=np.float64, copy=True)
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    entries = zip(
-        np.split(X.indices, X.indptr[1:-1]), np.split(X.data, X.indptr[1:-1]), strict=True
-    )
-    return [_digest(index, values, unordered) for index, values in entries]
-
-
-def _digest(index, values, unordered):
-    """Digest of the non-zero entries of a row."""
-    values = np.unique(values) if unordered else values
-    digest = hashlib.blake2b(values.tobytes(), digest_size=16)
-    if not unordered:
-        digest.update(index.astype(np.int64).tobytes())
-    return digest.digest()

@@ -23,6 +23,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 """An array, nested lists, a DataFrame or a sparse matrix."""
+Stored: TypeAlias = np.ndarray | sp.csr_array
+"""Rows of a matrix, as they were given."""
 KernelLike: TypeAlias = str | Callable[[Any, Any], Any]
 """The name of a kernel, an object of `psvm.kernels` or a function of two arrays."""
 RandomState: TypeAlias = int | np.random.RandomState | None

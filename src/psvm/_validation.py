@@ -128,9 +128,14 @@ def check_track(track):
         raise ValueError(f"track must be None or a callable, got {shown(track)}.")
 
 
+def is_iterable(value):
+    """Whether a value has items, one after the other; those of a sparse matrix are no such list."""
+    return isinstance(value, Iterable) and not sp.issparse(value)
+
+
 def check_list(name, value):
     """Check that a parameter is a list, a tuple or a vector and not empty; returns a list."""
-    ok = isinstance(value, Iterable) and isinstance(value, Sized) and not sp.issparse(value)
+    ok = is_iterable(value) and isinstance(value, Sized)
     if not ok or isinstance(value, str | bytes | Mapping) or getattr(value, "ndim", 1) != 1:
         raise ValueError(f"{name} must be a list of values, got {shown(value)}.")
     if not len(value):
@@ -201,10 +206,20 @@ def check_vector(name, value):
     return array
 
 
+def refuse_sparse(value, message):
+    """Raise a ValueError with this message if the value is a sparse matrix."""
+    if sp.issparse(value):
+        raise ValueError(message)
+
+
+def as_stored(name, value):
+    """An argument as a dense array of any type or as a sparse matrix, checked."""
+    return check_stored(name, value) if sp.issparse(value) else as_array(name, value)
+
+
 def as_array(name, value):
     """An argument as a dense array of any type; nothing of it is masked."""
-    if sp.issparse(value):
-        raise ValueError(f"{name} must be a dense array, got a sparse one. Use its toarray().")
+    refuse_sparse(value, f"{name} must be a dense array, got a sparse one. Use its toarray().")
     value = check_stored(name, value)
     try:
         return np.asarray(value)
@@ -337,8 +352,7 @@ def kernel_values(evaluate, X, Z, *, finite=False):
     with np.errstate(all="ignore"):
         K = evaluate(X, Z)
     expected = (X.shape[0], Z.shape[0])
-    if sp.issparse(K):
-        raise ValueError("The kernel returned a sparse matrix; return its toarray().")
+    refuse_sparse(K, "The kernel returned a sparse matrix; return its toarray().")
     try:
         K = np.asarray(K)
         K = K.astype(np.float64) if K.dtype.kind == "O" else K

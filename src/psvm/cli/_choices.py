@@ -1,14 +1,16 @@
 """Sensible choices for a user who made none, each with a sentence that says so."""
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ..estimators import MEASURED
+from ..io import is_numeric
+from ..matrix import can_be_centred, stored_values
+
 MOST_CLASSES = 10
 """Whole numbers with at most so many different values are taken for classes."""
-MEASURED = ("dyadic", "precomputed")
 
 
 def choose_task(run, y, name):
@@ -35,7 +37,7 @@ def choose_task(run, y, name):
 def choose_kernel(run, table):
     """The kernel by the kind of data."""
     kernel, X = run.params["kernel"], table.X
-    sequences = not sp.issparse(X) and X.ndim == 1
+    sequences = not is_numeric(X)
     if kernel == "auto":
         kernel, reason = _kernel_for(table, sequences)
         run.choose("kernel", kernel, f"{reason} (--kernel {kernel}).")
@@ -59,8 +61,7 @@ def _kernel_for(table, sequences):
 def _relates_rows(X, names, row_names):
     if names is not None and row_names is not None and list(names) == list(row_names):
         return True
-    difference = X - X.T
-    return not (difference.nnz if sp.issparse(difference) else difference.any())
+    return not stored_values(X - X.T).any()
 
 
 def make_model(run, table, task):
@@ -98,13 +99,12 @@ def preprocess(run, table, kernel, machine):
     elif scale and kernel in (*MEASURED, "spectrum"):
         raise ValueError(f"--scale makes no sense with --kernel {kernel}.")
     if scale:
-        steps.append(StandardScaler(with_mean=not sp.issparse(table.X)))
+        steps.append(StandardScaler(with_mean=can_be_centred(table.X)))
     return make_pipeline(*steps, machine) if steps else machine
 
 
 def feature_names(table):
     """Names of the columns, or numbers as names."""
-    if sp.issparse(table.X) or table.X.ndim == 2:
-        n = table.X.shape[1]
-        return table.feature_names or [f"column {j + 1}" for j in range(n)]
-    return None
+    if not is_numeric(table.X):
+        return None
+    return table.feature_names or [f"column {j + 1}" for j in range(table.X.shape[1])]

@@ -1,6 +1,5 @@
 """Other methods to compare with, prepared like the P-SVM."""
 
-import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
@@ -8,6 +7,8 @@ from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
+
+from ..matrix import can_be_centred
 
 
 def make_peers(run, table, task):
@@ -17,7 +18,7 @@ def make_peers(run, table, task):
     kernel = run.chosen.get("kernel", run.params["kernel"])
     if kernel in ("precomputed", "spectrum"):
         return {"guess": guess}
-    steps = [StandardScaler(with_mean=not sp.issparse(table.X))]
+    steps = [StandardScaler(with_mean=can_be_centred(table.X))]
     if run.params["missing"] == "impute":
         steps.insert(0, SimpleImputer(strategy="median", keep_empty_features=True))
     peers = {

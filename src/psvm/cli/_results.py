@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..estimators import solutions, unwrap_psvm, weights
+from ..io import is_numeric
 
 
 def describe_model(run, model, names):
@@ -31,10 +32,9 @@ def save_model(run, model, table, task, path):
     """Write a model with what prediction from files needs to know."""
     from .. import save
 
-    sequences = not hasattr(table.X, "tocsr") and table.X.ndim == 1
     extra = {
         "feature_names": table.feature_names,
-        "n_columns": None if sequences else int(table.X.shape[1]),
+        "n_columns": int(table.X.shape[1]) if is_numeric(table.X) else None,
         "target_name": table.target_name,
         "task": task,
         "format": table.format,

@@ -195,7 +195,7 @@ def _cell(value):
 
 
 def _plain(value):
-    """What JSON can hold; numbers that are none become null."""
+    """What JSON can hold; NaN and infinity become null."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -41,7 +41,7 @@ def describe_search(run, model):
     shown = (f"{n} {v:.4g}" if isinstance(v, float) else f"{n} {v}" for n, v in best.items())
     run.results |= {"best_params": search.best_params_, "best_score": score,
                     "n_settings": len(search.cv_results_["params"])}  # fmt: skip
-    run.note("Here epsilon is a share of the value from which on nothing is selected.")
+    run.note("Here epsilon is a share of the smallest value that selects nothing.")
     run.show(f"best of {run.results['n_settings']:<8} {', '.join(shown)} (score {score:.4g})")
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import DEFINITE_KERNEL, paragraphs
 from .._validation import check_decisions, kernel_values
 from ..estimators import KernelChoice, KernelMixin, choose_kernel
-from ..matrix import BLOCK_BYTES, block_slices
+from ..matrix import BLOCK_BYTES, as_dense, block_slices
 from ..solvers import check_weights
 
 ASYMMETRIC = 1e-8
@@ -53,7 +52,7 @@ class KernelModel(KernelMixin, BaseEstimator):
                     f"A precomputed Gram matrix must be a square matrix, got {X.shape[0]} x "
                     f"{X.shape[1]}."
                 )
-            kernel, K = None, X.toarray() if sp.issparse(X) else X
+            kernel, K = None, as_dense(X)
         else:
             kernel = choose_kernel(self, X, weights)
             prepared = kernel.prepare(X)
@@ -87,8 +86,7 @@ class KernelModel(KernelMixin, BaseEstimator):
 
     def _kernel_rows(self, X):
         if self._kernel is None:
-            K = X[:, self.support_]
-            return K.toarray() if sp.issparse(K) else K
+            return as_dense(X[:, self.support_])
         return kernel_values(self._kernel.evaluate, self._kernel.prepare(X), self._prepared)
 
 

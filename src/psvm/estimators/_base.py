@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,9 +19,9 @@ from .._parameters import (
     check_parameters,
 )
 from .._threads import map_blocks, threads
-from .._typing import DTypeLike, KernelLike, RandomState
+from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
-from ..matrix import BLOCK_BYTES, block_slices, times
+from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
@@ -79,7 +78,7 @@ class PerColumnMixin:
 
     epsilon_: float | np.ndarray
     support_: np.ndarray
-    support_objects_: np.ndarray | sp.csr_array
+    support_objects_: Stored
     n_support_: int
     intercept_: float | np.ndarray
     dual_gap_: float
@@ -309,8 +308,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if len(self.support_) == 0:
             return np.empty((X.shape[0], 0))
         if is_measured(self):
-            K = X[:, self.support_]
-            return K.toarray() if sp.issparse(K) else K
+            return as_dense(X[:, self.support_])
         return kernel_values(self._kernel.evaluate, self._prepare(X), self._prepared_support)
 
     def _prepare(self, X):

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .._folds import row_digests
 from ..kernels import Kernel
-from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix
+from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, row_digests
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import landmarks_for

@@ -4,12 +4,12 @@ import threading
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._parameters import Choice, Either, Number
 from .._validation import check_X_y, validate_data
 from ..kernels import Kernel, make_kernel
+from ..matrix import weighted_variance
 
 _TURN = threading.RLock()
 MEASURED = ("precomputed", "dyadic")
@@ -141,19 +141,10 @@ def choose_gamma(gamma, X, weights):
     if not isinstance(gamma, str):
         return gamma
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = _weighted_variance(X, weights) if gamma == "scale" else 1.0
+        variance = weighted_variance(X, weights) if gamma == "scale" else 1.0
     if not np.isfinite(variance):
         raise ValueError(
             "X has entries too large to be squared in double precision; scale the features, or "
             "give gamma a number."
         )
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
-
-
-def _weighted_variance(X, weights):
-    """Variance of all entries of X with weighted rows."""
-    total = weights.sum() * X.shape[1]
-    mean = weights @ X.sum(axis=1) / total
-    if sp.issparse(X):
-        return float((weights @ X.multiply(X).sum(axis=1) / total - mean**2).item())
-    return float(weights @ np.square(X - mean).sum(axis=1) / total)

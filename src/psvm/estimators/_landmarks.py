@@ -7,17 +7,16 @@ import numbers
 from collections.abc import Iterable
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from .._folds import row_digests
 from .._parameters import Integer, Seed
 from .._validation import check_choice, check_positive_integer, shown
 from ..kernels import Kernel, Linear
+from ..matrix import as_dense, row_digests
 
 RULES = ("kmeans", "random", "pca")
 FITTED = ("cluster_centers_", "means_", "components_")
@@ -192,7 +191,7 @@ def _directions(X, weights, count, rng):
         _, values, V = svds(operator, k=count, v0=start, return_singular_vectors="vh")
         V = V[np.argsort(-values)]
     else:
-        X = X.toarray() if sp.issparse(X) else X
+        X = as_dense(X)
         V = np.linalg.svd(root[:, None] * (X - mean), full_matrices=False)[2]
     largest = V[np.arange(len(V)), np.abs(V).argmax(axis=1)]
     return V * np.sign(largest)[:, None]

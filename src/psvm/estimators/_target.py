@@ -12,11 +12,11 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from .._typing import MatrixLike
 from .._validation import check_labels, class_factors, target_type
+from ..matrix import as_dense
 from ..solvers import check_weights
 from ._kernel import validate
 
@@ -221,7 +221,7 @@ def prepare(model, X, y, sample_weight):
     """Validated X, the target, and the weights of the rows, as `PSVC` or `PSVR` take them."""
     classifies = is_classifier(model)
     X, y = validate(model, X, y, y_numeric=not classifies, ensure_min_samples=2, multi_output=True)
-    y = y.toarray() if sp.issparse(y) else y
+    y = as_dense(y)
     weights = check_weights(sample_weight, X.shape[0])
     weights = np.ones(X.shape[0]) if weights is None else weights
     if not classifies:

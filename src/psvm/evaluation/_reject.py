@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._parameters import Choice, Has, Later, check_parameters
 from .._typing import ArrayLike, Estimator, MatrixLike, Method, available_if
 from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
-from ..estimators import unwrap
+from ..estimators import MEASURED, unwrap
 
 REJECT_RULES = ("no_information", "threshold")
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
@@ -66,7 +66,7 @@ def has_information(estimator: Estimator, X: MatrixLike) -> np.ndarray:
 def _support_columns(model):
     """Indices of the columns that a model uses."""
     kernel = getattr(model, "kernel", None)
-    if isinstance(kernel, str) and kernel in ("dyadic", "precomputed"):
+    if isinstance(kernel, str) and kernel in MEASURED:
         if hasattr(model, "support_"):
             return model.support_
     elif hasattr(model, "coef_"):

@@ -3,7 +3,7 @@
 from ._atomic import atomic_write
 from ._check import check_file
 from ._errors import DataError, Finding, Severity
-from ._quality import as_numbers, find_warnings, is_numeric
+from ._quality import find_warnings, is_numeric
 from ._read import read_table
 from ._table import Table
 from ._write import write_table

@@ -11,7 +11,7 @@ MISSING_ADVICE = (
     "Fill in the values, or read with missing='drop' (leaves the rows out) or missing='nan'."
 )
 TEXT_ADVICE = (
-    "Mend the cell; or make the column the target or the row names, ignore it, or read it with "
+    "Fix the cell; or make the column the target or the row names, ignore it, or read it with "
     "categorical='onehot' (a column of 0 and 1 for each value) or 'drop'."
 )
 

@@ -291,7 +291,7 @@ class Reading:
         else:
             advice = {}
             if self.options.transpose:
-                advice = {"advice": "Mend the cell; or ignore the row, or name it as the target."}
+                advice = {"advice": "Fix the cell; or ignore the row, or name it as the target."}
             elif self.n == 0 and not self.dialect.has_header:
                 advice = {"advice": "If the first line names the columns, say header=True."}
             raise self.complaints.not_a_number(line, column, cell, **advice)

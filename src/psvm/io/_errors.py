@@ -25,8 +25,8 @@ class DataError(ValueError):
     Examples
     --------
     >>> from psvm.io import DataError
-    >>> print(DataError("'x' is not a number.", file="a.csv", line=3, column=2, advice="Mend it."))
-    a.csv, line 3, column 2: 'x' is not a number. Mend it.
+    >>> print(DataError("'x' is not a number.", file="a.csv", line=3, column=2, advice="Fix it."))
+    a.csv, line 3, column 2: 'x' is not a number. Fix it.
     """
 
     def __init__(

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
 from ..kernels import parse_fasta
+from ..matrix import as_dense, drop_columns, missing_entries, stored_values
 from ._columns import as_labels, names_of, one_hot, select_features
 from ._complaints import MISSING_ADVICE
 from ._dialect import find_column, suggestion
@@ -384,7 +385,7 @@ def _finish(table, options, columns_chosen=False):
     if options.target is not None and options.target_file is None and table.y is None:
         j = find_column(options.target, names, table.source, "the target")
         column = table.X[:, j : j + 1]
-        table.y = as_labels((column.toarray() if sp.issparse(column) else column).ravel())
+        table.y = as_labels(as_dense(column).ravel())
         table.target_name = names[j]
         drop.append(j)
     if drop:
@@ -420,31 +421,22 @@ def _check_lengths(table, options):
 
 
 def _drop_columns(table, drop):
-    """Leave out columns; a sparse matrix may have billions, so nothing here is as long."""
-    n, p = table.X.shape
-    if sp.issparse(table.X):
-        X = table.X.tocoo()
-        row, column = X.coords
-        stay = ~np.isin(column, drop)
-        column = column[stay] - np.searchsorted(drop, column[stay])
-        shape = (n, p - len(drop))
-        table.X = sp.csr_array((X.data[stay], (row[stay], column)), shape=shape)
-    else:
-        table.X = np.delete(table.X, drop, axis=1)
+    """Leave out columns and their names."""
+    table.X = drop_columns(table.X, drop)
     if table.feature_names is not None:
         left_out = set(drop.tolist())
         table.feature_names = [v for j, v in enumerate(table.feature_names) if j not in left_out]
 
 
 def _treat_missing(table, options):
-    values = table.X.data if sp.issparse(table.X) else table.X
+    values = stored_values(table.X)
     if np.isfinite(values).all():
         return
     if np.isinf(values).any():
         raise DataError("There are infinite numbers.", file=table.source)
     if options.missing == "nan":
         return
-    rows, columns = _gaps(table.X)
+    rows, columns = missing_entries(table.X)
     if options.missing == "error":
         raise DataError(
             f"{len(rows)} missing values, the first one in row {rows[0] + 1}, "
@@ -459,16 +451,6 @@ def _treat_missing(table, options):
     if table.row_names is not None:
         table.row_names = [name for name, k in zip(table.row_names, keep, strict=True) if k]
     table.detection.append(f"{(~keep).sum()} rows with missing values were left out.")
-
-
-def _gaps(X):
-    """Rows and columns of missing values, row by row."""
-    if not sp.issparse(X):
-        return np.nonzero(np.isnan(X))
-    X = X.tocoo()
-    row, column = (index[np.isnan(X.data)] for index in X.coords)
-    order = np.lexsort((column, row))
-    return row[order], column[order]
 
 
 READERS = {

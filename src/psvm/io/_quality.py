@@ -4,10 +4,15 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
-import scipy.sparse as sp
 
-from .._folds import row_digests
-from ..matrix import Standardized, as_matrix
+from ..matrix import (
+    Standardized,
+    as_matrix,
+    fill_missing,
+    row_digests,
+    storage_of,
+    stored_columns,
+)
 from ._errors import Finding, Severity
 
 MOST = 20
@@ -25,19 +30,7 @@ IMBALANCE = 10
 
 def is_numeric(X):
     """Whether X is a matrix of numbers, not a list of sequences."""
-    return sp.issparse(X) or np.ndim(X) == 2
-
-
-def as_numbers(X):
-    """X as an array or sparse array of numbers; means of the columns for what is missing."""
-    if sp.issparse(X):
-        return X
-    X = np.asarray(X, dtype=np.float64)
-    missing = np.isnan(X)
-    if not missing.any():
-        return X
-    known = np.maximum((~missing).sum(axis=0), 1)
-    return np.where(missing, np.where(missing, 0.0, X).sum(axis=0) / known, X)
+    return np.ndim(X) == 2
 
 
 def find_warnings(X, y=None, *, names=None, first=1, classes=False, scaled=False, most=MOST):
@@ -65,7 +58,7 @@ def find_warnings(X, y=None, *, names=None, first=1, classes=False, scaled=False
     found = []
     if is_numeric(X):
         with np.errstate(over="ignore", invalid="ignore"):  # any numbers may be in a file
-            columns = _columns(as_numbers(X), names, first)
+            columns = _columns(fill_missing(X), names, first)
             found += _some(_constant(columns), most, "columns")
             found += _without_entries(columns)
             found += [] if scaled else _scales(columns)
@@ -117,21 +110,8 @@ class _Columns:
 
 
 def _columns(X, names, first):
-    if not sp.issparse(X):
-        return _Columns(X, range(X.shape[1]), X.min(axis=0), X.max(axis=0), 0, names, first)
-    n, p = X.shape
-    X = sp.csr_array(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    places, column = np.unique(X.indices, return_inverse=True)
-    low, high = np.full(len(places), np.inf), np.full(len(places), -np.inf)
-    np.fmin.at(low, column, X.data)
-    np.fmax.at(high, column, X.data)
-    gaps = np.bincount(column, minlength=len(places)) < n
-    low[gaps], high[gaps] = np.minimum(low[gaps], 0), np.maximum(high[gaps], 0)
-    X = sp.csr_array((X.data, column, X.indptr), shape=(n, len(places)))
-    return _Columns(X, places, low, high, p - len(places), names, first)
+    stored, places, low, high = stored_columns(X)
+    return _Columns(stored, places, low, high, X.shape[1] - len(places), names, first)
 
 
 def _constant(columns):
@@ -157,7 +137,7 @@ def _scales(columns):
 def _repeated(columns):
     """Columns of a dense matrix that another column repeats."""
     X, seen = columns.X, {}
-    for k in range(0 if sp.issparse(X) else X.shape[1]):
+    for k in range(X.shape[1] if storage_of(X) == "dense" else 0):
         first = seen.setdefault(hash(X[:, k].tobytes()), k)
         if first < k and (X[:, first] == X[:, k]).all():
             message = f"repeats {columns.called(first).lower()}."

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._typing import DataFrame
-from .._validation import shown
+from .._validation import is_iterable, shown
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,8 @@ class ReadOptions:
             value = getattr(self, name)
             if name == "features" and value is None:
                 continue
-            listed = isinstance(value, Iterable) and not hasattr(value, "tocsr")
-            if not listed or isinstance(value, str | bytes) or getattr(value, "ndim", 1) != 1:
+            listed = is_iterable(value) and not isinstance(value, str | bytes)
+            if not listed or getattr(value, "ndim", 1) != 1:
                 raise TypeError(f"{name} must be a list of columns, got {shown(value)}.")
             value = list(value)
             if not all(isinstance(column, str | numbers.Integral) for column in value):

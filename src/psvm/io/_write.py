@@ -18,15 +18,15 @@ from sklearn.datasets import dump_svmlight_file
 
 from .._typing import ArrayLike, MatrixLike, StrPath
 from .._validation import (
-    as_array,
+    as_stored,
     check_choice,
     check_list,
     check_members,
     check_path,
-    check_stored,
     check_text,
     shown,
 )
+from ..matrix import as_dense
 from ._atomic import atomic_write
 from ._formats import _extra
 from ._read import FORMATS, SUFFIXES
@@ -82,7 +82,7 @@ def write_table(
     check_text("target_name", target_name)
     given = data if isinstance(data, Table) else Table(data)
     table = Table(
-        check_stored("data", given.X) if sp.issparse(given.X) else as_array("data", given.X),
+        as_stored("data", given.X),
         given.y if y is None else check_members("y", y),
         _names("feature_names", feature_names, given.feature_names),
         _names("row_names", row_names, given.row_names),
@@ -172,7 +172,7 @@ def _write_csv(table, path):
         writer = csv.writer(text, delimiter="\t" if tab else ",", lineterminator="\n")
         writer.writerow(header)
         for i in range(X.shape[0]):
-            row = (X[[i]].toarray()[0] if sp.issparse(X) else X[i]).tolist()
+            row = as_dense(X[[i]])[0].tolist()
             before = [] if table.row_names is None else [table.row_names[i]]
             writer.writerow([*before, *row, *([] if y is None else [y[i]])])
 
@@ -188,7 +188,7 @@ def _write_svmlight(table, path):
 
 
 def _write_npy(table, path):
-    X = table.X.toarray() if sp.issparse(table.X) else table.X
+    X = as_dense(table.X)
     with atomic_write(path) as file:
         np.save(file, X, allow_pickle=False)
 
@@ -217,7 +217,7 @@ def _write_mtx(table, path):
 
 def _write_arrow(table, path):
     pyarrow = _extra("pyarrow", "io")
-    X = table.X.toarray() if sp.issparse(table.X) else table.X
+    X = as_dense(table.X)
     names = table.feature_names or [f"x{j}" for j in range(X.shape[1])]
     columns = dict(zip(names, X.T, strict=True))
     if table.row_names is not None:

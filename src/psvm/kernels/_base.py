@@ -8,10 +8,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from .._validation import as_array, check_array, check_number, kernel_values, shown
+from .._validation import as_stored, check_array, check_number, kernel_values, shown
 
 DIAGONAL_BLOCK = 64
 """Objects whose kernel values are computed together for the sake of their diagonal."""
@@ -151,7 +150,7 @@ class Constant(Kernel):
         check_number("value", self.value)
 
     def check_objects(self, X: Any, name: str = "X") -> Any:
-        X = X if sp.issparse(X) else as_array(name, X)
+        X = as_stored(name, X)
         if X.ndim == 0:
             raise ValueError(f"{name} must hold several objects, got one: {shown(X)}.")
         return X

@@ -5,15 +5,13 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._typing import StrPath
-from .._validation import check_choice, check_flag, check_path, shown
+from .._validation import check_choice, check_flag, check_path, is_iterable, shown
 from ._base import Kernel
 
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
@@ -109,7 +107,7 @@ def check_sequences(X, name="X"):
     elif hasattr(X, "iloc") and getattr(X, "ndim", 0) == 1:
         labels = (str(label) for label in X.index)
         X = [_named(x, label) for x, label in zip(X, labels, strict=True)]
-    elif sp.issparse(X) or not isinstance(X, Iterable):
+    elif not is_iterable(X):
         raise TypeError(f"{name} must be a list, array or Series of strings, got {shown(X)}.")
     if getattr(X, "ndim", 1) != 1:
         raise ValueError(

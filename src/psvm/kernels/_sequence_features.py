@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core._sparse import products
 from .._typing import ArrayLike
 from .._validation import check_has
+from ..matrix import as_dense
 from ._sequence import SequenceKernel
 
 DENSE = 0.2
@@ -204,8 +205,8 @@ def gram(F, G):
     F, G = F.tocsc(), G.tocsc()
     step = max(1, TILE // max(*K.shape, 1))
     for start in range(0, F.shape[1], step):
-        F_b = F[:, start : start + step].toarray()
-        G_b = F_b if same else G[:, start : start + step].toarray()
+        F_b = as_dense(F[:, start : start + step])
+        G_b = F_b if same else as_dense(G[:, start : start + step])
         K += F_b @ G_b.T
     return K
 

@@ -39,10 +39,20 @@ class DenseMatrix(DataMatrix):
     K lies in memory by lines, its rows or its columns, and all passes follow them in blocks, which
     the threads at hand share. Lines of doubles go to BLAS and lines of floats to loops that sum in
     double precision; every other array is converted block by block. K is never copied.
+
+    Parameters
+    ----------
+    K : ndarray of shape (L, P)
+    pass_bytes : int
+        Size of a block that is read where it lies.
+    shared_bytes : int
+        Size of K from which on threads share a pass.
     """
 
-    def __init__(self, K: np.ndarray) -> None:
-        self.K, self.shape = K, K.shape
+    def __init__(
+        self, K: np.ndarray, *, pass_bytes: int = PASS_BYTES, shared_bytes: int = SHARED_BYTES
+    ) -> None:
+        self.K, self.shape, self._pass_bytes = K, K.shape, pass_bytes
         down, right = K.strides
         self._by_columns = abs(down) < abs(right)
         self._lines = K.T if self._by_columns else K
@@ -57,8 +67,8 @@ class DenseMatrix(DataMatrix):
             self._rows = np.asarray(K)
         size, least = CACHED_BYTES, 1
         if self._direct or self._floats:
-            size, least = PASS_BYTES, max(-(-n // PARTS), 1)
-        self._map = map_blocks if K.nbytes >= SHARED_BYTES else _in_turn
+            size, least = pass_bytes, max(-(-n // PARTS), 1)
+        self._map = map_blocks if K.nbytes >= shared_bytes else _in_turn
         self._blocks = block_slices(n, 8 * length, minimum=least, size=size)
 
     def matvec(self, a: np.ndarray) -> np.ndarray:
@@ -181,7 +191,7 @@ class DenseMatrix(DataMatrix):
                 product += K_b.T @ v[block]
             return product
 
-        return v, reduce(np.add, self._map(part, _pieces(slice(0, L), 8 * P, PASS_BYTES)))
+        return v, reduce(np.add, self._map(part, _pieces(slice(0, L), 8 * P, self._pass_bytes)))
 
     def _products(self, weights, v, shift, plain):
         """``[w, v]'(K - c)`` and ``(K - c)' diag(w) (K - c)``; `plain` if c is 0 and w is 1."""
@@ -201,7 +211,7 @@ class DenseMatrix(DataMatrix):
                 Q += K_b.T @ K_b
             return sums, Q
 
-        parts = self._map(part, _pieces(slice(0, L), 8 * P, PASS_BYTES))
+        parts = self._map(part, _pieces(slice(0, L), 8 * P, self._pass_bytes))
         return [reduce(np.add, values) for values in zip(*parts, strict=True)]
 
     def _load(self, block):

@@ -28,10 +28,18 @@ class SparseMatrix(DataMatrix):
 
     Float64 entries are used as they are. Others are converted block by block: SciPy would convert
     all of them for each product.
+
+    Parameters
+    ----------
+    K : csr or csc matrix or array
+    full : float
+        Share of stored entries from which on products of dense columns are faster.
+    block_entries : int
+        Stored entries that are converted at a time.
     """
 
-    def __init__(self, K: Any) -> None:
-        self.K = K
+    def __init__(self, K: Any, *, full: float = FULL, block_entries: int = BLOCK_ENTRIES) -> None:
+        self.K, self._full, self._block_entries = K, full, block_entries
         self.shape = K.shape
         self._by_columns = K.format == "csc"
         self._direct = K.dtype == np.float64
@@ -70,10 +78,10 @@ class SparseMatrix(DataMatrix):
         return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
-        return SparseMatrix(self.K[rows][:, columns])
+        return self._like(self.K[rows][:, columns])
 
     def column_block(self, K: Standardized) -> ColumnBlock:
-        if self._density >= FULL:
+        if self._density >= self._full:
             return super().column_block(K)
         return SparseBlock(K, self._stored_columns)
 
@@ -82,8 +90,8 @@ class SparseMatrix(DataMatrix):
             return index[np.diff(self.K.indptr)[index] > 0]
         stored = np.zeros(self.shape[1], dtype=bool)
         if len(index):
-            for first in range(0, self.K.nnz, BLOCK_ENTRIES):
-                stored[self.K.indices[first : first + BLOCK_ENTRIES]] = True
+            for first in range(0, self.K.nnz, self._block_entries):
+                stored[self.K.indices[first : first + self._block_entries]] = True
         return index[stored[index]]
 
     def sample_rows(self, count: int) -> np.ndarray:
@@ -119,7 +127,7 @@ class SparseMatrix(DataMatrix):
         careful = np.flatnonzero(centred < 0.5 * squares)
         statistics = with_norms(means, np.maximum(centred, 0.0), weights)
         if len(careful):
-            parts = SparseMatrix(K[:, careful])._careful_statistics(weights)
+            parts = self._like(K[:, careful])._careful_statistics(weights)
             for whole, part in zip(statistics, parts, strict=True):
                 whole[careful] = part
         return statistics
@@ -147,6 +155,10 @@ class SparseMatrix(DataMatrix):
         squares = np.maximum(squares - total * np.square(rest), 0.0)
         return with_norms(means + rest, squares, weights)
 
+    def _like(self, K):
+        """Another matrix with the same options."""
+        return SparseMatrix(K, full=self._full, block_entries=self._block_entries)
+
     def _stored_columns(self, index):
         """``K[:, index]`` as a float64 csc array."""
         return sp.csc_array(self.K[:, index], dtype=np.float64)
@@ -166,7 +178,7 @@ class SparseMatrix(DataMatrix):
     def _blocks(self):
         """Successive blocks along the compressed axis with float64 entries, views if possible."""
         K, (L, P), n = self.K, self.shape, len(self.K.indptr) - 1
-        cuts = np.searchsorted(K.indptr, np.arange(0, K.nnz, BLOCK_ENTRIES))
+        cuts = np.searchsorted(K.indptr, np.arange(0, K.nnz, self._block_entries))
         for start, stop in pairwise(np.unique([0, *cuts, n])):
             first, last = K.indptr[start], K.indptr[stop]
             data = K.data[first:last].astype(np.float64, copy=False)

@@ -22,18 +22,6 @@ UNEVEN = 1e8
 """Ratio of the largest to the smallest weight from which the same holds for all columns."""
 
 
-def joint_rmatvec(matrices, vectors):
-    """``K̃.T @ v`` of some K̃ of the same K, with one vector each, in one pass over K."""
-    if len(matrices) <= 1:
-        return [K.rmatvec(v) for K, v in zip(matrices, vectors, strict=True)]
-    weighted = np.array([K._root * v for K, v in zip(matrices, vectors, strict=True)])
-    products = np.ascontiguousarray(matrices[0].matrix.rmatvec(weighted.T).T)
-    return [
-        K._exact(K._centred(product, w), v)
-        for K, v, product, w in zip(matrices, vectors, products, weighted, strict=True)
-    ]
-
-
 class Standardized:
     """The standardised matrix K̃ without a copy of K.
 
@@ -84,7 +72,7 @@ class Standardized:
         self._begin(matrix, weights)
         with np.errstate(over="ignore", invalid="ignore"):
             v = None if y is None else self._root * self.target(y)
-            if matrix.shape[1] <= FEW:
+            if self.few:
                 statistics, product, self._gram = matrix.moments(self.weights, v)
             else:
                 statistics, product = matrix.survey(self.weights, v)
@@ -109,6 +97,11 @@ class Standardized:
             one._surveyed = *one._surveyed[:2], product
             one._know(*statistics)
         return several
+
+    @property
+    def few(self) -> bool:
+        """Whether the columns are so few that their Gram matrix is formed at once."""
+        return self.shape[1] <= FEW
 
     def _begin(self, matrix, weights):
         self.matrix = matrix
@@ -207,6 +200,20 @@ class Standardized:
         weighted = (self._root * v.T).T
         return self._exact(self._centred(self.matrix.rmatvec(weighted), weighted), v)
 
+    @staticmethod
+    def joint_rmatvec(
+        matrices: Sequence[Standardized], vectors: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
+        """``K̃.T @ v`` of some K̃ of the same K, with one vector each, in one pass over K."""
+        if len(matrices) <= 1:
+            return [K.rmatvec(v) for K, v in zip(matrices, vectors, strict=True)]
+        weighted = np.array([K._root * v for K, v in zip(matrices, vectors, strict=True)])
+        products = np.ascontiguousarray(matrices[0].matrix.rmatvec(weighted.T).T)
+        return [
+            K._exact(K._centred(product, w), v)
+            for K, v, product, w in zip(matrices, vectors, products, weighted, strict=True)
+        ]
+
     def correlations(self, y: np.ndarray) -> np.ndarray:
         """``K̃.T @ target(y)``."""
         known, weighted, product = self._surveyed
@@ -271,12 +278,12 @@ class Standardized:
         """About `count` rows on which columns can be compared; none if that would say nothing."""
         return self.matrix.sample_rows(count)
 
-    def gram_columns(self, index: np.ndarray) -> np.ndarray:
+    def gram_columns(self, index: np.ndarray, *, block_bytes: int = 4 * BLOCK_BYTES) -> np.ndarray:
         """``Q[:, index]`` of ``Q = K̃'K̃``, with an exact unit diagonal."""
         L, P = self.shape
         Q_b = np.empty((P, len(index)), order="F")
         # Never a dense copy of all of K. Each block costs a pass over K, so they are large.
-        for block in block_slices(len(index), 8 * L, size=4 * BLOCK_BYTES):
+        for block in block_slices(len(index), 8 * L, size=block_bytes):
             Q_b[:, block] = self.rmatvec(self.columns(index[block]))
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b

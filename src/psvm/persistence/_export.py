@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -15,6 +14,7 @@ from .. import kernels as k
 from .._typing import Estimator
 from .._validation import check_has
 from ..estimators import PER_COLUMN, BasePSVM, is_measured, unwrap
+from ..matrix import as_dense
 from ..selection import PSVMSelector
 from ._models import summarise
 
@@ -61,8 +61,7 @@ def _support_table(model):
         yield f"kernel\n  {model._kernel!r}\n"
     yield "support objects (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)"
     rows = [("column", "alpha", "mean", "norm", "object")]
-    objects = model.support_objects_
-    objects = objects.toarray() if sp.issparse(objects) else objects
+    objects = as_dense(model.support_objects_)
     columns = (model._support_values(name) for name in PER_COLUMN)
     for j, z, *numbers in zip(model.support_, objects, *columns, strict=True):
         rows.append((str(j), *(repr(float(v)) for v in numbers), _object_text(z)))
@@ -238,8 +237,8 @@ def _columns(machine, arrays):
     Z = machine.support_objects_
     if getattr(Z, "ndim", 1) != 2:
         raise TypeError("Kernels of sequences cannot be written as NumPy code.")
-    arrays["Z"] = Z.toarray() if sp.issparse(Z) else Z
-    if len(Z) == 0 if isinstance(Z, np.ndarray) else Z.shape[0] == 0:
+    arrays["Z"] = as_dense(Z)
+    if Z.shape[0] == 0:
         return "np.zeros((len(X), 0))"
     return _expression(machine._kernel)
 

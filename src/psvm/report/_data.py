@@ -1,9 +1,9 @@
 """The data of a report: what it is, and what stands out."""
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..io import find_warnings, is_numeric
+from ..matrix import storage_of, stored_values
 
 FEW_ROWS = 30
 MOST_COLUMNS = 5
@@ -24,14 +24,14 @@ def describe(X, y, classifier):
     facts = [("rows", len(y))]
     if is_numeric(X):
         facts.append(("columns", X.shape[1]))
-        facts.append(("storage", "sparse" if sp.issparse(X) else "dense"))
-        numbers = X.data if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        facts.append(("storage", storage_of(X)))
+        numbers = np.asarray(stored_values(X), dtype=np.float64)
         missing = int(np.isnan(numbers).sum())
         facts += [("missing values", missing)] * (missing > 0)
         if numbers.size > missing:
             facts.append(("smallest value", float(np.nanmin(numbers))))
             facts.append(("largest value", float(np.nanmax(numbers))))
-        if sp.issparse(X):
+        if storage_of(X) == "sparse":
             facts.append(("entries that are not zero", X.nnz))
     else:
         lengths = [len(s) for s in X]

@@ -20,7 +20,7 @@ from .._validation import (
     shown,
 )
 from ..estimators import described_matrix, numeric_target, support_names, unwrap_psvm, weights
-from ..matrix import MatrixSpectrum, matrix_spectrum
+from ..matrix import MatrixSpectrum, as_dense, matrix_spectrum
 from ..solvers import EpsilonPath, epsilon_path
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
 
@@ -139,7 +139,7 @@ class EpsilonPathDisplay:
         check_integer("n_labels", n_labels)
         ax = new_axes(ax, type(self).__name__)
         path, knots = self.path, self.path.knots
-        values = path._knot_alphas[:, path.order].toarray()
+        values = as_dense(path._knot_alphas[:, path.order])
         lines = ax.plot(knots, values, color=GREY, linewidth=0.5, alpha=0.6)
         for place, line in enumerate(lines[:n_labels]):
             variable = path.order[place]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from .._plotting import check_matplotlib
@@ -27,7 +26,8 @@ from .._validation import (
 )
 from ..estimators import is_measured, solutions, unwrap_psvm
 from ..evaluation import cross_validate
-from ..io import as_numbers, atomic_write, is_numeric
+from ..io import atomic_write, is_numeric
+from ..matrix import fill_missing, stored_parts
 from ..selection import rank_features
 from . import _sections as sections
 from ._blocks import Report, Section, Text
@@ -182,7 +182,7 @@ def _features(parts, X, y, names, n_features, classifier, options):
     if not is_numeric(X) or parts.machine.kernel == "precomputed":
         return None
     task = "classification" if classifier else "regression"
-    ranking = rank_features(as_numbers(X), y, n_features=n_features, task=task, **options)
+    ranking = rank_features(fill_missing(X), y, n_features=n_features, task=task, **options)
     if not len(ranking.indices):
         return Section("Top features", [Text("No feature says anything about the target.")])
     return sections.feature_section(ranking, X, names)
@@ -199,11 +199,8 @@ def versions():
 def digest(X, y):
     """SHA-256 of the data, the same for the same numbers."""
     total = hashlib.sha256()
-    if sp.issparse(X):
-        X = sp.csr_array(X)
-        parts = [X.indptr.astype("<i8"), X.indices.astype("<i8"), X.data.astype("<f8")]
-    elif is_numeric(X):
-        parts = [np.ascontiguousarray(np.asarray(X, dtype="<f8"))]
+    if is_numeric(X):
+        parts = stored_parts(X)
     else:
         parts = [np.frombuffer("\n".join(map(str, X)).encode(), dtype=np.uint8)]
     for part in parts:

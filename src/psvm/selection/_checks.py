@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
 
 from .._typing import MatrixLike
@@ -18,6 +17,7 @@ from .._validation import (
     shown,
     validate_data,
 )
+from ..matrix import missing_entries
 
 SHOWN = 5
 """So many rows and columns with missing values are named."""
@@ -46,18 +46,13 @@ def _explain_missing(X, remedy, error):
     if np.iscomplexobj(X):
         return
     try:
-        X = X.tocoo() if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+        if np.ndim(X) != 2:
+            return
+        row, column = missing_entries(X)
     except (TypeError, ValueError, OverflowError):
         return
-    if sp.issparse(X):
-        missing = np.isnan(X.data)
-        row, column = X.row[missing], X.col[missing]
-    elif X.ndim == 2:
-        row, column = np.nonzero(np.isnan(X))
-    else:
-        return
     if len(row):
-        names = np.arange(X.shape[1]) if columns is None else np.asarray(columns)
+        names = np.arange(np.shape(X)[1]) if columns is None else np.asarray(columns)
         raise ValueError(
             f"X contains NaN in {len(row)} entries: in {_some(np.unique(row), 'row')} and "
             f"{_some(names[np.unique(column)], 'column')}. {remedy}"

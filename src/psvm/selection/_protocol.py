@@ -9,7 +9,7 @@ from sklearn.svm import NuSVC
 from sklearn.utils import _safe_indexing
 
 from .._validation import check_array
-from ..matrix import Standardized, as_matrix
+from ..matrix import Standardized, as_matrix, by_columns
 from ..solvers import epsilon_path, epsilon_paths
 from ._preprocessing import RangeClipper
 
@@ -135,7 +135,7 @@ def inner_loops(Z, targets, folds, lists):
     weights = np.zeros((Z.shape[0], len(folds)))
     for column, train in zip(weights.T, folds, strict=True):
         column[train] = 1.0
-    matrix = as_matrix(np.asfortranarray(Z) if isinstance(Z, np.ndarray) else Z)
+    matrix = as_matrix(by_columns(Z))
     paths = [
         epsilon_paths(matrix, target, epsilons=epsilons, sample_weight=weights)
         for target, epsilons in zip(targets, lists, strict=True)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
-from .._folds import row_digests
 from .._parameters import Choice, Either, Later, Number, check_parameters
-from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState, available_if
+from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState, Stored, available_if
 from .._validation import check_number, shown
 from ..estimators import (
     LANDMARKS,
@@ -24,6 +22,7 @@ from ..estimators import (
     describe,
     landmarks_for,
 )
+from ..matrix import as_dense, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
     Solution,
@@ -177,7 +176,7 @@ default="rbf"
     solution_: Solution | list[Solution]
     n_features_: int
     classes_: np.ndarray
-    landmarks_: np.ndarray | sp.csr_array | None
+    landmarks_: Stored | None
     n_features_in_: int
     feature_names_in_: np.ndarray
 
@@ -419,7 +418,7 @@ def _select(target, problem, epsilon, solver):
             min_ratio=epsilon / problem.epsilon_max,
             sample_weight=K.weights,
         )
-        start, entered = _without_rounding(path.alphas)[[-1]].toarray()[0], path.order
+        start, entered = as_dense(_without_rounding(path.alphas)[[-1]])[0], path.order
     solution = solver.minimise(problem.with_parameters(epsilon=epsilon), start=start)
     warn_if_not_optimal(solution)
     rest = np.setdiff1d(np.arange(P), entered)
@@ -447,7 +446,7 @@ def _limit_features(rows, problems, n_features):
     for t, size in varying:
         path = epsilon_path(K.matrix, rows[t], C, epsilons=LEVELS * largest * size, **options)
         reached = min(reached, len(path.epsilons))
-        used[: len(path.epsilons)] |= path.alphas.toarray() != 0
+        used[: len(path.epsilons)] |= as_dense(path.alphas) != 0
     few = np.flatnonzero(used[:reached].sum(axis=1) <= n_features)
     return list((LEVELS[few[-1]] if len(few) else 1.0) * largest * sizes)
 
@@ -455,7 +454,7 @@ def _limit_features(rows, problems, n_features):
 def _without_rounding(alphas):
     """Solutions of a path without variables that are zero but for rounding."""
     alphas = alphas.copy()
-    largest = np.abs(alphas).max(axis=1).toarray().ravel()
+    largest = as_dense(np.abs(alphas).max(axis=1)).ravel()
     row = np.repeat(np.arange(alphas.shape[0]), np.diff(alphas.indptr))
     alphas.data[np.abs(alphas.data) <= ROUNDING * largest[row]] = 0.0
     alphas.eliminate_zeros()

@@ -193,8 +193,8 @@ class Point:
         return not other.is_lower(self) and self.violation < 0.9 * other.violation
 
 
-def minimise(R, target, limits, start=None):
-    """Solve the dual; `start` is a feasible v.
+def minimise(R, target, limits, start=None, *, small=SMALL):
+    """Solve the dual; `start` is a feasible v, and up to `small` variables are solved at once.
 
     Each turn improves a working set: all non-zero variables and the worst violators among the
     others. Pairs of variables find out quickly which ones are free; the last digits of these are
@@ -229,7 +229,7 @@ def minimise(R, target, limits, start=None):
         if status is not None:
             return _certified(best, target, box, status=status, n_iter=n_iter)
         if work is None or work.is_done(point):
-            work = Work.choose(R, point, box, threshold)
+            work = Work.choose(R, point, box, threshold, small)
         n_iter += work.turn(v, point.F, left - n_iter, limits)
 
 
@@ -316,9 +316,9 @@ class Work:
         self.is_new = True
 
     @classmethod
-    def choose(cls, R, point, box, threshold):
+    def choose(cls, R, point, box, threshold, small):
         """All variables of a small problem, else the support and the worst violators."""
-        W = _working_set(point.v, point.F, *box)
+        W = _working_set(point.v, point.F, *box, small)
         # While others wait to join, more accuracy than this would be wasted.
         wasted = 0.1 * point.violation if len(W) < len(point.v) else 0.0
         return cls(W, R.block(W), box[0][W], box[1][W], max(threshold / 2, wasted))
@@ -349,16 +349,16 @@ class Work:
         return n_iter
 
 
-def _working_set(v, F, lower, upper):
+def _working_set(v, F, lower, upper, small):
     """The support and the worst of the others, as increasing indices."""
-    if len(v) <= SMALL:
+    if len(v) <= small:
         return np.arange(len(v))
     b = constant(v, F, lower, upper)
     # How far b is beyond what the bound allows: -F <= b at the upper bound of an increase.
     excess = np.where(v < upper, -F - b, -np.inf)
     excess = np.maximum(excess, np.where(v > lower, b + F, -np.inf))
     excess[v != 0] = np.inf
-    count = np.count_nonzero(v) + max(SMALL, np.count_nonzero(v) // 2)
+    count = np.count_nonzero(v) + max(small, np.count_nonzero(v) // 2)
     count = min(count, np.count_nonzero(excess > 0))
     # Both ends of the violation are in it, so that there is a pair that can move.
     ends = [

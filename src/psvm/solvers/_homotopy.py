@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core._homotopy import Homotopy, certify, joining, screen
-from ..matrix import joint_rmatvec
+from ..matrix import Standardized
 from ._solution import Status
 from ._working_set import Workspace
 
@@ -108,7 +108,7 @@ def trace(problems, stops, *, tol, knots=True, workspace=None, max_features=None
                 asked[i] = tracers[i].send(answer)
             except StopIteration as end:
                 found[i] = end.value
-        products = joint_rmatvec([problems[i].K for i in asked], list(asked.values()))
+        products = Standardized.joint_rmatvec([problems[i].K for i in asked], list(asked.values()))
         answers = dict(zip(asked, products, strict=True))
     return found
 

@@ -12,6 +12,7 @@ from .._core._homotopy import nonzeros
 from .._plotting import new_axes
 from .._typing import Axes
 from .._validation import check_number
+from ..matrix import as_dense
 from ._solution import Status
 
 
@@ -133,7 +134,7 @@ class EpsilonPath:
         return alpha + share * (self._row(above + 1) - alpha)  # a bound stays exactly a bound
 
     def _row(self, knot):
-        return self._knot_alphas[[knot]].toarray()[0]
+        return as_dense(self._knot_alphas[[knot]])[0]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the coefficients and the number of non-zero ones against epsilon.
@@ -151,7 +152,7 @@ class EpsilonPath:
             That of the coefficients; the numbers are on the axis at the right.
         """
         ax = new_axes(ax, "A path")
-        ax.plot(self.knots, self._knot_alphas[:, self.order].toarray(), linewidth=1)
+        ax.plot(self.knots, as_dense(self._knot_alphas[:, self.order]), linewidth=1)
         ax.set(xlabel="epsilon", ylabel="alpha", xscale="log" if self.knots[-1] > 0 else "linear")
         ax.invert_xaxis()
         counts = ax.twinx()

@@ -14,7 +14,7 @@ B_C, B_N, B_F, GIVE_UP, MAX_SOLVES = 4, 21, 3, 4, 1000
 PARALLEL = 1e-9
 
 
-class Core:
+class NumpyCore:
     """State of one SMO run; see ``psvm._core._smo.Core``."""
 
     def __init__(self, alpha, F, columns, C, pair, block):

@@ -6,20 +6,17 @@ import warnings
 from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from .._parameters import LIMITS
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike
 from .._validation import (
-    check_array,
     check_number,
-    check_stored,
     check_vector,
     shown,
 )
-from ..matrix import DataMatrix, Standardized, as_matrix
+from ..matrix import DataMatrix, Standardized, check_matrix
 from ..problem import Problem
 from ._smo import SMO
 from ._solution import Solution, Status
@@ -142,7 +139,7 @@ def warn_if_not_optimal(solution, stacklevel=3):
 
 def check_data(K, y, sample_weight):
     """The matrix, the target and the weights (or None) of a problem, checked."""
-    matrix = _check_matrix(K)
+    matrix = check_matrix(K)
     y = check_vector("y", y)
     L = matrix.shape[0]
     if L != len(y):
@@ -167,24 +164,6 @@ def check_weights(sample_weight, L):
     if not weights.any():
         raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
     return weights
-
-
-def _check_matrix(K):
-    if isinstance(K, DataMatrix):
-        return K
-    if type(K) is np.ndarray and K.ndim == 2 and K.size and K.dtype.kind in "fiu":
-        return as_matrix(K)  # NaN and infinity show in the column statistics
-    K = check_stored("K", K)
-    try:
-        if not (isinstance(K, np.ndarray) or sp.issparse(K)) or K.dtype.kind not in "fiu":
-            K = check_array("K", K, accept_sparse=("csr", "csc"), dtype="numeric")
-        else:
-            check_array("K", K, accept_sparse=True, dtype=None, ensure_all_finite=False)
-    except ValueError as error:
-        raise ValueError(f"K is not a valid matrix. {error}") from error
-    if K.dtype.kind not in "biuf":
-        raise ValueError(f"K must contain real numbers, got {K.dtype} data.")
-    return as_matrix(K)
 
 
 def _check_start(warm_start, P):

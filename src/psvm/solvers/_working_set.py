@@ -10,7 +10,7 @@ import numpy as np
 from .._core._active_set import ActiveSet
 from .._core._dense import diverse
 from .._parameters import Integer
-from ..matrix import FEW, Standardized
+from ..matrix import Standardized
 from ..problem import Problem, kkt_violation
 from ._clock import Clock
 from ._solution import Solution, Status
@@ -104,6 +104,21 @@ class WorkingSet(Solver):
 class Workspace:
     """The working set W of one matrix: its columns and their products ``G = K̃_W'K̃_W``.
 
+    Parameters
+    ----------
+    K : Standardized
+        K̃.
+    small : ActiveSet, default=None
+        The solver of the problem of W.
+    whole : bool, default=None
+        Whether W is to be all columns; None means if they are few.
+    fold : int
+        Variables at +-C that stay in W.
+    room : int
+        Bytes of dense columns, beyond which variables at 0 leave W.
+    work : float
+        Operations of one uninterrupted run of the core.
+
     Attributes
     ----------
     index : ndarray
@@ -120,10 +135,11 @@ class Workspace:
         Where the last solve ended.
     """
 
-    def __init__(self, K, small=None):
+    def __init__(self, K, small=None, *, whole=None, fold=FOLD, room=ROOM, work=WORK):
         L, P = K.shape
         self.K = K
-        self.whole = P <= FEW
+        self.whole = K.few if whole is None else whole
+        self.fold, self.room, self.work = fold, room, work
         self.index = np.empty(0, dtype=np.intp)
         self.member = np.zeros(P, dtype=bool)
         self.small = ActiveSet(L) if small is None else small
@@ -240,9 +256,9 @@ class _WorkingSetRun:
             self.batch = min(2 * self.batch, LARGEST_BATCH)
         alpha = self.alpha[W.index]
         leaves = np.abs(alpha) >= C
-        if np.count_nonzero(leaves) <= max(len(alpha) / 2, FOLD):
+        if np.count_nonzero(leaves) <= max(len(alpha) / 2, W.fold):
             leaves[:] = False
-        if len(alpha) > max(3 * np.count_nonzero(alpha), FOLD, ROOM // (8 * len(self.r))):
+        if len(alpha) > max(3 * np.count_nonzero(alpha), W.fold, W.room // (8 * len(self.r))):
             leaves |= alpha == 0
         if leaves.any():
             W.keep(~leaves)
@@ -258,7 +274,7 @@ class _WorkingSetRun:
             threshold = max(threshold, LOOSE * worst)
         small.begin(problem.C, problem.epsilon, threshold, SWEEPS)
         status = None
-        while status is None and not small.solve(WORK):
+        while status is None and not small.solve(self.workspace.work):
             status = self.limit(inside=True)
         self.alpha[index] = small.alpha
         return status

@@ -15,7 +15,7 @@ from .._parameters import LIMITS, Choice, Flag, Later, Number, check_parameters
 from .._typing import ClassWeight, KernelLike
 from .._validation import check_decisions, check_labels, class_factors, kernel_values
 from ..estimators import KernelChoice, KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
-from ..matrix import BLOCK_BYTES, block_slices
+from ..matrix import BLOCK_BYTES, as_dense, block_slices
 from ..solvers import DualSolution, Status, check_weights
 from ._training import SpheredOptions, TrainingFeatures, TrainingGram
 
@@ -216,13 +216,12 @@ def _row_maker(training, objects):
 
 def shift_rows(X, origin):
     """Vectors relative to an origin."""
-    return (X.toarray() if hasattr(X, "toarray") else X) - origin
+    return as_dense(X) - origin
 
 
 def take_columns(X, objects):
     """Relations to some training objects."""
-    rows = X[:, objects]
-    return rows.toarray() if hasattr(rows, "toarray") else rows
+    return as_dense(X[:, objects])
 
 
 def kernel_rows(X, kernel, Z):

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg as sl
-import scipy.sparse as sp
 
-from ..matrix import KernelMatrix, as_matrix, block_slices
+from ..matrix import KernelMatrix, as_dense, as_matrix, block_slices, dense_copy
 from ..solvers import BinaryTarget, Clock, Limits, OutOfTime, start_solution
 from ._direct import Decomposition, center_gram, solve_gram
 from ._incremental import solve_incremental
@@ -70,7 +69,7 @@ class TrainingFeatures(TrainingPoints):
 
     def __init__(self, X, weights, options):
         super().__init__(weights, options)
-        X = X.toarray() if sp.issparse(X) else X
+        X = as_dense(X)
         self.origin = X.mean(axis=0) if options.center else np.zeros(X.shape[1])
         self.rows = X - self.origin
 
@@ -123,7 +122,7 @@ class TrainingGram(TrainingPoints):
         super().__init__(weights, options)
         self.kernel = kernel
         self.X = None if kernel is None else kernel.prepare(X)
-        self.K = _dense_copy(X) if kernel is None else None
+        self.K = dense_copy(X) if kernel is None else None
         if kernel is None:
             _symmetrise(self.K)
         self._definite = kernel is not None and kernel.positive_definite
@@ -211,10 +210,6 @@ class TrainingGram(TrainingPoints):
         X = self.X[rows]
         K = KernelMatrix(self.kernel.evaluate, X, X, self.options.cache_size)
         return K, np.array(self.kernel.diagonal(X), dtype=np.float64)
-
-
-def _dense_copy(K):
-    return K.toarray().astype(np.float64) if sp.issparse(K) else np.array(K, np.float64, order="C")
 
 
 def _symmetrise(K):

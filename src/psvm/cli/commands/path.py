@@ -27,7 +27,8 @@ def command(run):
     import numpy as np
 
     from ... import epsilon_path
-    from ...io import as_numbers, is_numeric
+    from ...io import is_numeric
+    from ...matrix import as_dense, fill_missing
     from .._choices import choose_task, feature_names
     from .._files import check_writable, write_rows
     from .._read import read
@@ -46,9 +47,9 @@ def command(run):
         run.note(f"Weights are positive for class {classes[1]}.")
         y = 2.0 * code - 1.0
     with run.watched():
-        path = epsilon_path(as_numbers(table.X), y, max_features=run.params["max_features"])
+        path = epsilon_path(fill_missing(table.X), y, max_features=run.params["max_features"])
     names = feature_names(table)
-    first = [(path.alphas[:, [j]] != 0).toarray().argmax() for j in path.order]
+    first = [as_dense(path.alphas[:, [j]] != 0).argmax() for j in path.order]
     headers = ["place", "feature", "enters at epsilon", "share of the largest"]
     rows = [
         (place + 1, names[j], float(path.epsilons[max(i - 1, 0)]),
@@ -66,7 +67,7 @@ def command(run):
     run.table("Columns as they enter", headers, rows)
     if run.params["output"]:
         entered = path.order
-        weights = np.column_stack([path.epsilons, path.coefs[:, entered].toarray()])
+        weights = np.column_stack([path.epsilons, as_dense(path.coefs[:, entered])])
         heads = ["epsilon", *(names[j] for j in entered)]
         write_rows(run.params["output"], heads, weights.tolist())
         run.wrote(run.params["output"])

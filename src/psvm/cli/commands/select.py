@@ -28,7 +28,8 @@ def command(run):
     They come in the order in which they enter, with the share of random halves of the rows in which
     they are selected again, and the unselected ones most correlated with them.
     """
-    from ...io import as_numbers, is_numeric
+    from ...io import is_numeric
+    from ...matrix import fill_missing
     from ...selection import rank_features
     from .._choices import choose_task, feature_names
     from .._files import check_writable, write_rows
@@ -43,7 +44,7 @@ def command(run):
         run.note("The number of features follows from the cross-validated epsilon (--n-features).")
     with run.watched():
         found = rank_features(
-            as_numbers(table.X), y, n_features=run.params["n_features"], task=task,
+            fill_missing(table.X), y, n_features=run.params["n_features"], task=task,
             random_state=run.seed, n_jobs=run.jobs, track=run.track("stability"),
         )  # fmt: skip
     names = feature_names(table)
