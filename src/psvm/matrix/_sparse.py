@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from .._core._sparse import power_sums, row_products
+from .._core._sparse import occupied, power_sums, row_products
 from ._base import DataMatrix, spread, with_norms
 from ._block import SparseBlock
 
@@ -74,11 +74,7 @@ class SparseMatrix(DataMatrix):
     def occupied(self, index):
         if self._by_columns:
             return index[np.diff(self.K.indptr)[index] > 0]
-        stored = np.zeros(self.shape[1], dtype=bool)
-        if len(index):
-            for first in range(0, self.K.nnz, BLOCK_ENTRIES):
-                stored[self.K.indices[first : first + BLOCK_ENTRIES]] = True
-        return index[stored[index]]
+        return index[occupied(self.K)[index]] if len(index) else index
 
     def sample_rows(self, count):
         if self._density * count < ENTRIES:
