@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 
-from .._core._dense import column_statistics, gather, row_moments
+from .._core._dense import column_statistics, gather, occupied, row_moments
 from .._threads import map_blocks
 from ._base import (
     SHARED_BYTES,
@@ -90,6 +90,13 @@ class DenseMatrix(DataMatrix):
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         return DenseMatrix(self.K[np.ix_(rows, columns)])
+
+    def occupied(self, index: np.ndarray) -> np.ndarray:
+        if self._rows is not None:
+            return index[occupied(self._rows, index)]
+        blocks = block_slices(len(index), self.shape[0] * self.K.itemsize, size=CACHED_BYTES)
+        parts = [self.K[:, index[block]].any(axis=0) for block in blocks]
+        return index[np.concatenate(parts)] if parts else index
 
     def column_statistics(self, weights: np.ndarray) -> Statistics:
         return self.survey(weights)[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._core._sparse import power_sums, row_products
+from .._core._sparse import occupied, power_sums, row_products
 from ._base import DataMatrix, Statistics, spread, with_norms
 from ._block import ColumnBlock, SparseBlock
 
@@ -88,11 +88,7 @@ class SparseMatrix(DataMatrix):
     def occupied(self, index: np.ndarray) -> np.ndarray:
         if self._by_columns:
             return index[np.diff(self.K.indptr)[index] > 0]
-        stored = np.zeros(self.shape[1], dtype=bool)
-        if len(index):
-            for first in range(0, self.K.nnz, self._block_entries):
-                stored[self.K.indices[first : first + self._block_entries]] = True
-        return index[stored[index]]
+        return index[occupied(self.K)[index]] if len(index) else index
 
     def sample_rows(self, count: int) -> np.ndarray:
         if self._density * count < ENTRIES:
