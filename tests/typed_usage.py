@@ -125,7 +125,7 @@ class Overlap(Kernel):
     positive_definite = True
 
     def evaluate(self, X: Any, Z: Any) -> np.ndarray:
-        return np.minimum(X[:, None], Z[None]).sum(axis=2)
+        return np.asarray(np.minimum(X[:, None], Z[None]).sum(axis=2))
 
 
 def kernels() -> None:
