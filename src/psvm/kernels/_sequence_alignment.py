@@ -1,14 +1,15 @@
 """Kernels of sequences by alignment: local alignment kernel, Smith-Waterman, Needleman-Wunsch."""
 
+from __future__ import annotations
+
 import importlib.util
 from functools import cache
-from typing import ClassVar
+from typing import Any, Literal
 
 import numpy as np
 
 from .._core._sequences import local_alignment
-from .._parameters import Choice, Flag, Number
-from .._validation import check_number, shown
+from .._validation import check_choice, check_flag, check_number, shown
 from ._sequence import code_points
 from ._sequence_features import rank
 from ._sequence_pairs import PairKernel, PreparedSequences
@@ -22,10 +23,8 @@ LARGEST_EXPONENT = 100
 class AlignmentKernel(PairKernel):
     """What the alignment kernels share: the scores of letters and gaps."""
 
-    _constraints: ClassVar = {"gap_open": Number(least=0), "gap_extend": Number(least=0)}
-
     @property
-    def letters(self):
+    def letters(self) -> Any:
         return None if isinstance(self.matrix, tuple) else self._substitutions.alphabet
 
     @property
@@ -33,8 +32,10 @@ class AlignmentKernel(PairKernel):
         """The matrix of scores, an `Array` of Biopython."""
         return load_matrix(self.matrix) if isinstance(self.matrix, str) else self.matrix
 
-    def check_parameters(self):
-        super().check_parameters()
+    def check_parameters(self) -> None:
+        check_flag("normalize", self.normalize)
+        check_number("gap_open", self.gap_open, least=0)
+        check_number("gap_extend", self.gap_extend, least=0)
         if isinstance(self.matrix, tuple) and len(self.matrix) == 2:
             for name, value in zip(("match", "mismatch"), self.matrix, strict=True):
                 check_number(f"the {name} score of matrix", value)
@@ -90,18 +91,16 @@ class LocalAlignment(AlignmentKernel):
     True
     """
 
-    _constraints: ClassVar = {"beta": Number(above=0), "log": Flag()}
-
     def __init__(
         self,
-        beta=0.5,
-        gap_open=11.0,
-        gap_extend=1.0,
-        matrix="BLOSUM62",
+        beta: float = 0.5,
+        gap_open: float = 11.0,
+        gap_extend: float = 1.0,
+        matrix: Any = "BLOSUM62",
         *,
-        log=False,
-        normalize=True,
-    ):
+        log: bool = False,
+        normalize: bool = True,
+    ) -> None:
         self.beta = beta
         self.gap_open = gap_open
         self.gap_extend = gap_extend
@@ -110,7 +109,7 @@ class LocalAlignment(AlignmentKernel):
         self.normalize = normalize
 
     @property
-    def positive_definite(self):
+    def positive_definite(self) -> bool:
         """Whether the logarithm is not taken and ``exp(beta S)`` is positive semidefinite."""
         if self.log:
             return False
@@ -120,8 +119,10 @@ class LocalAlignment(AlignmentKernel):
         values = np.linalg.eigvalsh(np.exp(self.beta * S)) if np.array_equal(S, S.T) else [-1.0]
         return bool(values[0] >= -1e-12 * values[-1])
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
+        check_number("beta", self.beta, above=0)
+        check_flag("log", self.log)
         scores = self.matrix if isinstance(self.matrix, tuple) else self._substitutions
         if self.beta * np.max(scores) > LARGEST_EXPONENT:
             raise ValueError(
@@ -129,14 +130,14 @@ class LocalAlignment(AlignmentKernel):
                 f"{LARGEST_EXPONENT}."
             )
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         # The logarithm is what can be represented; exponentials are taken after normalising.
         prepared = PreparedSequences(X, np.zeros(len(X)))
         if self.normalize:
             prepared.values = self._diagonal(X)
         return prepared
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         logs = self._pairs(X.sequences, Z.sequences)
         if not self.log:
             logs -= 0.5 * X.values[:, None]
@@ -146,7 +147,7 @@ class LocalAlignment(AlignmentKernel):
             return logs / self.beta
         return logs / np.sqrt(np.multiply.outer(X.values, Z.values))
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         if self.normalize:
             return np.ones(len(X.sequences))
         logs = self._diagonal(X.sequences)
@@ -187,19 +188,24 @@ class _Score(AlignmentKernel):
 
     positive_definite = False
 
-    _constraints: ClassVar = {"engine": Choice("auto", "biopython", "parasail")}
-
     def __init__(
-        self, matrix="BLOSUM62", gap_open=11.0, gap_extend=1.0, *, normalize=True, engine="auto"
-    ):
+        self,
+        matrix: Any = "BLOSUM62",
+        gap_open: float = 11.0,
+        gap_extend: float = 1.0,
+        *,
+        normalize: bool = True,
+        engine: Literal["auto", "biopython", "parasail"] = "auto",
+    ) -> None:
         self.matrix = matrix
         self.gap_open = gap_open
         self.gap_extend = gap_extend
         self.normalize = normalize
         self.engine = engine
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
+        check_choice("engine", self.engine, ("auto", "biopython", "parasail"))
         if self.engine == "parasail" and not self._integral:
             raise ValueError(
                 f"engine='parasail' needs integers up to {LARGEST_SCORE} as scores and gap costs."
