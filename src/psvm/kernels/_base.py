@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .._validation import as_stored, check_array, check_number, kernel_values, shown
+from .._parameters import Number, check_parameters
+from .._validation import as_stored, check_array, kernel_values, shown
 
 DIAGONAL_BLOCK = 64
 """Objects whose kernel values are computed together for the sake of their diagonal."""
@@ -67,6 +68,7 @@ class Kernel(BaseEstimator, ABC):
 
     def check_parameters(self) -> None:
         """Raise a ValueError that names a parameter which makes no sense."""
+        check_parameters(self)
 
     def check_objects(self, X: Any, name: str = "X") -> Any:
         """Objects as an array, or a ValueError that says what is wrong with `name`."""
@@ -139,15 +141,14 @@ class Constant(Kernel):
 
     takes_vectors = None  # whatever its partner takes
 
+    _constraints: ClassVar = {"value": Number()}
+
     def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
     @property
     def positive_definite(self) -> bool:
         return self.value >= 0
-
-    def check_parameters(self) -> None:
-        check_number("value", self.value)
 
     def check_objects(self, X: Any, name: str = "X") -> Any:
         X = as_stored(name, X)

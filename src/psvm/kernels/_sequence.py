@@ -6,12 +6,13 @@ import gzip
 import os
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .._parameters import Choice, Flag
 from .._typing import StrPath
-from .._validation import check_choice, check_flag, check_path, is_iterable, shown
+from .._validation import check_flag, check_path, is_iterable, shown
 from ._base import Kernel
 
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
@@ -154,6 +155,8 @@ class SequenceKernel(Kernel):
     alphabet: str | None = None
     unknown: str = "error"
 
+    _constraints: ClassVar = {"normalize": Flag(), "unknown": Choice("error", "skip")}
+
     @property
     def shortest(self) -> int:
         """Letters that a sequence must have."""
@@ -167,8 +170,7 @@ class SequenceKernel(Kernel):
         return "".join(sorted(ALPHABETS.get(self.alphabet, self.alphabet)))
 
     def check_parameters(self) -> None:
-        check_flag("normalize", self.normalize)
-        check_choice("unknown", self.unknown, ("error", "skip"))
+        super().check_parameters()
         if self.alphabet is None:
             return
         text = isinstance(self.alphabet, str)

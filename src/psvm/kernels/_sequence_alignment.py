@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from functools import cache
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from .._core._sequences import local_alignment
-from .._validation import check_choice, check_flag, check_number, shown
+from .._parameters import Choice, Flag, Number
+from .._validation import check_number, shown
 from ._sequence import code_points
 from ._sequence_features import rank
 from ._sequence_pairs import PairKernel, PreparedSequences
@@ -23,6 +24,8 @@ LARGEST_EXPONENT = 100
 class AlignmentKernel(PairKernel):
     """What the alignment kernels share: the scores of letters and gaps."""
 
+    _constraints: ClassVar = {"gap_open": Number(least=0), "gap_extend": Number(least=0)}
+
     @property
     def letters(self) -> Any:
         return None if isinstance(self.matrix, tuple) else self._substitutions.alphabet
@@ -33,9 +36,7 @@ class AlignmentKernel(PairKernel):
         return load_matrix(self.matrix) if isinstance(self.matrix, str) else self.matrix
 
     def check_parameters(self) -> None:
-        check_flag("normalize", self.normalize)
-        check_number("gap_open", self.gap_open, least=0)
-        check_number("gap_extend", self.gap_extend, least=0)
+        super().check_parameters()
         if isinstance(self.matrix, tuple) and len(self.matrix) == 2:
             for name, value in zip(("match", "mismatch"), self.matrix, strict=True):
                 check_number(f"the {name} score of matrix", value)
@@ -91,6 +92,8 @@ class LocalAlignment(AlignmentKernel):
     True
     """
 
+    _constraints: ClassVar = {"beta": Number(above=0), "log": Flag()}
+
     def __init__(
         self,
         beta: float = 0.5,
@@ -121,8 +124,6 @@ class LocalAlignment(AlignmentKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_number("beta", self.beta, above=0)
-        check_flag("log", self.log)
         scores = self.matrix if isinstance(self.matrix, tuple) else self._substitutions
         if self.beta * np.max(scores) > LARGEST_EXPONENT:
             raise ValueError(
@@ -188,6 +189,8 @@ class _Score(AlignmentKernel):
 
     positive_definite = False
 
+    _constraints: ClassVar = {"engine": Choice("auto", "biopython", "parasail")}
+
     def __init__(
         self,
         matrix: Any = "BLOSUM62",
@@ -205,7 +208,6 @@ class _Score(AlignmentKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_choice("engine", self.engine, ("auto", "biopython", "parasail"))
         if self.engine == "parasail" and not self._integral:
             raise ValueError(
                 f"engine='parasail' needs integers up to {LARGEST_SCORE} as scores and gap costs."

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_choice, check_flag, shown
+from .._parameters import Choice, Flag
+from .._validation import shown
 from ._sequence_features import FeatureKernel, FeatureTable
 
 
@@ -38,6 +39,8 @@ class Motif(FeatureKernel):
            [1.]])
     """
 
+    _constraints: ClassVar = {"syntax": Choice("regex", "prosite"), "counts": Flag()}
+
     def __init__(
         self,
         patterns: Iterable[str],
@@ -53,8 +56,6 @@ class Motif(FeatureKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_choice("syntax", self.syntax, ("regex", "prosite"))
-        check_flag("counts", self.counts)
         if (
             not isinstance(self.patterns, list | tuple | np.ndarray)
             or len(np.shape(self.patterns)) != 1

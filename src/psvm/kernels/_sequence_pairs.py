@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._core._sequences import subsequences, weighted_degree
-from .._validation import check_integer, check_number, check_positive_integer
+from .._parameters import Integer, Number
 from ._sequence import SequenceKernel, called
 from ._sequence_features import FeatureMap, FeatureTable, counts, kmers, rank, spell
 
@@ -96,6 +96,8 @@ class WeightedDegree(PairKernel):
 
     positive_definite = True
 
+    _constraints: ClassVar = {"degree": Integer(least=1), "shift": Integer()}
+
     def __init__(
         self,
         degree: int = 3,
@@ -110,11 +112,6 @@ class WeightedDegree(PairKernel):
         self.normalize = normalize
         self.alphabet = alphabet
         self.unknown = unknown
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_positive_integer("degree", self.degree)
-        check_integer("shift", self.shift)
 
     def check_objects(self, X: Any, name: str = "X") -> Any:
         X = super().check_objects(X, name)
@@ -212,6 +209,8 @@ class Subsequence(PairKernel):
 
     positive_definite = True
 
+    _constraints: ClassVar = {"n": Integer(least=1), "decay": Number(above=0, most=1)}
+
     def __init__(
         self,
         n: int = 3,
@@ -230,11 +229,6 @@ class Subsequence(PairKernel):
     @property
     def shortest(self) -> int:
         return self.n
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_positive_integer("n", self.n)
-        check_number("decay", self.decay, above=0, most=1)
 
     def _pairs(self, X, Z):
         K = np.empty((len(X), len(Z)))

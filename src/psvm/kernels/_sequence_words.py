@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from itertools import combinations, product
 from math import comb
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._validation import check_flag, check_integer, check_positive_integer
+from .._parameters import Flag, Integer
+from .._validation import check_integer
 from ._sequence_features import (
     LARGEST_CODE,
     FeatureKernel,
@@ -52,6 +53,8 @@ class Spectrum(FeatureKernel):
            [3., 3.]])
     """
 
+    _constraints: ClassVar = {"k": Integer(least=1), "presence": Flag()}
+
     def __init__(
         self,
         k: int = 3,
@@ -70,11 +73,6 @@ class Spectrum(FeatureKernel):
     @property
     def shortest(self) -> int:
         return self.k
-
-    def check_parameters(self) -> None:
-        super().check_parameters()
-        check_positive_integer("k", self.k)
-        check_flag("presence", self.presence)
 
     def feature_table(self, X: np.ndarray) -> FeatureTable:
         points, starts = self._encode(X)
@@ -112,6 +110,8 @@ class Mismatch(FeatureKernel):
     array([[7., 4., 2.]])
     """
 
+    _constraints: ClassVar = {"k": Integer(least=1)}
+
     def __init__(
         self,
         k: int = 5,
@@ -133,7 +133,6 @@ class Mismatch(FeatureKernel):
 
     def check_parameters(self) -> None:
         super().check_parameters()
-        check_positive_integer("k", self.k)
         check_integer("m", self.m, most=self.k - 1)
         if self.alphabet is None:
             raise ValueError("alphabet must be given: all its letters count as mismatches.")

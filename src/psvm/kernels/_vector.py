@@ -6,12 +6,13 @@ BLAS calls whose results are worked on tile by tile, while they are in the cache
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
-from .._validation import check_choice, check_number
+from .._parameters import Number
+from .._validation import check_choice
 from ..matrix import SquaredDistances, city_block_tiles, row_products, row_slices
 from ._base import Kernel
 
@@ -54,6 +55,8 @@ class Polynomial(Kernel):
     array([[144.]])
     """
 
+    _constraints: ClassVar = {"gamma": Number(), "coef0": Number(), "degree": Number(least=0)}
+
     def __init__(self, gamma: float = 1.0, coef0: float = 0.0, degree: float = 3) -> None:
         self.gamma = gamma
         self.coef0 = coef0
@@ -63,11 +66,6 @@ class Polynomial(Kernel):
     def positive_definite(self) -> bool:
         """All coefficients of the polynomial are non-negative."""
         return self.gamma >= 0 and self.coef0 >= 0 and float(self.degree).is_integer()
-
-    def check_parameters(self) -> None:
-        check_number("gamma", self.gamma)
-        check_number("coef0", self.coef0)
-        check_number("degree", self.degree, least=0)
 
     def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         return self._of_products(row_products(X, Z))
@@ -90,11 +88,10 @@ class _Exponential(Kernel):
 
     positive_definite = True
 
+    _constraints: ClassVar = {"gamma": Number(above=0)}
+
     def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
-
-    def check_parameters(self) -> None:
-        check_number("gamma", self.gamma, above=0)
 
     def diagonal(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0], dtype=X.dtype)
@@ -162,6 +159,8 @@ class Plummer(Kernel):
            [0.5, 1. ]])
     """
 
+    _constraints: ClassVar = {"rho": Number(least=0), "zeta": Number()}
+
     def __init__(self, rho: float = 1.0, zeta: float = 1.0) -> None:
         self.rho = rho
         self.zeta = zeta
@@ -172,8 +171,7 @@ class Plummer(Kernel):
         return self.rho > 0 and self.zeta > 0
 
     def check_parameters(self) -> None:
-        check_number("rho", self.rho, least=0)
-        check_number("zeta", self.zeta)
+        super().check_parameters()
         if self.rho == 0 and self.zeta > 0:
             raise ValueError("rho must be > 0 unless zeta <= 0: equal vectors would divide by 0.")
 
@@ -206,11 +204,10 @@ class Sine(Kernel):
            [1., 0.]])
     """
 
+    _constraints: ClassVar = {"theta": Number()}
+
     def __init__(self, theta: float = 1.0) -> None:
         self.theta = theta
-
-    def check_parameters(self) -> None:
-        check_number("theta", self.theta)
 
     def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         squares = SquaredDistances(X, Z)
