@@ -129,7 +129,6 @@ EXEMPT = RESULTS | {
     "psvm.io.DataError",  # errors
     "psvm.persistence.ModelFileError",
     "psvm.kernels.Kernel",  # abstract classes
-    "psvm.matrix.ColumnBlock",
     "psvm.matrix.DataMatrix",
     "psvm.solvers.Solver",
     "psvm.cli.main",  # its errors are exit codes
