@@ -453,7 +453,7 @@ def test_weights_and_targets_with_landmarks(rng):
         ({"landmarks": "pca"}, "need kernel='linear'"),
         ({"landmarks": [[1.0, 2.0]]}, "landmarks has 2 features, but X has 300"),
         ({"landmarks": np.empty((0, 300))}, "landmarks is empty"),
-        ({"landmarks": 5, "n_features": 6}, "n_features=6 is impossible: there are 5 row_obj"),
+        ({"landmarks": 5, "n_features": 6}, "n_features=6 is impossible: there are 5 landmarks"),
         ({"landmarks": 5, "kernel": "dyadic"}, "kernel must be one of 'rbf'"),
         ({"landmarks": 5, "gamma": -1.0}, "gamma must be a finite number > 0"),
         ({"landmarks": 5, "kernel": Sine(theta=np.nan)}, "theta must be a finite number"),
