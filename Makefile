@@ -36,6 +36,7 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
+	$(BIN)/mypy
 
 # Every table of docs/benchmarks.md has its script: bench-smo runs benchmarks/bench_smo.py.
 BENCHES = $(subst _,-,$(basename $(notdir $(wildcard benchmarks/bench_*.py))))

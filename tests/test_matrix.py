@@ -490,6 +490,14 @@ def test_rows_to_compare_columns_on(case):
     assert len(rows) or np.count_nonzero(case.K) < 0.4 * case.K.size
 
 
+def test_occupied_columns(case):
+    index = np.arange(0, case.K.shape[1], 2)
+    found = case.matrix.occupied(index)
+    assert_array_equal(found, index[np.isin(index, found)])
+    assert set(index[case.K[:, index].any(axis=0)]) <= set(found)
+    assert len(case.matrix.occupied(index[:0])) == 0
+
+
 def test_submatrix(case, weights):
     K = Standardized(case.matrix, weights)
     rows, index = np.arange(K.shape[0])[::-1][:3], np.arange(K.shape[1])[::-2]
@@ -644,8 +652,10 @@ def test_large_means_and_uneven_weights_cost_products_no_digits(storage, ratio, 
     assert np.abs(known.correlations(y) - expected).max() <= bound * norm(known.target(y))
 
 
-@pytest.mark.parametrize("stored", [sp.csr_array, sp.csc_array])
-def test_empty_columns_of_a_sparse_matrix_are_not_looked_at(stored, monkeypatch):
+@pytest.mark.parametrize(
+    "stored", [sp.csr_array, sp.csc_array, np.ascontiguousarray, np.asfortranarray]
+)
+def test_empty_columns_are_not_looked_at(stored, monkeypatch):
     """Only tiny columns are: empty ones are many, and a dense block of them is large."""
     K = sparse_numbers()
     K[:, 3] = 1e-200 * numbers(1)[:, 3]

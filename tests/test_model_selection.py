@@ -180,6 +180,9 @@ def test_rules():
     assert _table.choose(found, "best", 0.02) == 1
     assert _table.choose(found, "auto", 0.0) == 1
     assert _table.choose(found, "auto", 0.02) == 2  # 0.89 is within 2 % of 0.9
+    # the same model again, such as with another C that no variable gets to: the first one wins
+    twice = table([0.9, 0.9 * (1 + 1e-13), 0.5], np.full((3, 2), 0.9), [9, 9, 1], [0.1, 0.1, 0.9])
+    assert _table.choose(twice, "best", 0.0) == _table.choose(twice, "auto", 0.02) == 0
     # standard error of the best: sd 0.0283 / sqrt(2) = 0.02
     assert _table.choose(found, "one_standard_error", 0.02) == 2
     found["mean_test_score"][:] = np.nan

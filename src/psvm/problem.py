@@ -10,7 +10,10 @@ Everything here is a function of alpha, the residual ``r = y - K̃ alpha`` and t
 smooth part ``F = Q alpha - l = -K̃'r``.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -43,7 +46,7 @@ class Problem:
     epsilon: float
 
     @classmethod
-    def create(cls, K, y, C, epsilon):
+    def create(cls, K: Standardized, y: np.ndarray, C: float, epsilon: float) -> Self:
         """State the problem of the standardised matrix K and the raw target y."""
         with np.errstate(over="ignore", invalid="ignore"):
             target = K.target(y)
@@ -62,42 +65,42 @@ class Problem:
             )
         return cls(K, target, K.correlations(y), K.mean(y), float(C), float(epsilon))
 
-    def with_parameters(self, *, C=None, epsilon=None):
+    def with_parameters(self, *, C: float | None = None, epsilon: float | None = None) -> Self:
         """State the same data with other parameters."""
         C = self.C if C is None else float(C)
         epsilon = self.epsilon if epsilon is None else float(epsilon)
         return replace(self, C=C, epsilon=epsilon)
 
     @property
-    def epsilon_max(self):
+    def epsilon_max(self) -> float:
         """``||K̃'y||_inf``, from which on alpha = 0 is the solution."""
         return float(np.abs(self.l).max(initial=0.0))
 
-    def threshold(self, tol):
+    def threshold(self, tol: float) -> float:
         """The violation that `tol` allows: relative to epsilon, or to epsilon_max if that is 0."""
         scale = self.epsilon if self.epsilon > 0 else self.epsilon_max
         return max(tol * scale, PRECISION * self.epsilon_max)
 
-    def residual(self, alpha):
+    def residual(self, alpha: np.ndarray) -> np.ndarray:
         """``r = y - K̃ alpha``."""
         return self.y - self.K.matvec(alpha)
 
-    def evaluate(self, alpha):
+    def evaluate(self, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Residual and gradient of alpha together."""
         r, product = self.K.evaluate(alpha, self.y)
         return r, -product
 
-    def gradient(self, r):
+    def gradient(self, r: np.ndarray) -> np.ndarray:
         """``F = -K̃'r``, the gradient of the smooth part."""
         return -self.K.rmatvec(r)
 
 
-def objective(alpha, F, l, epsilon):
+def objective(alpha: np.ndarray, F: np.ndarray, l: np.ndarray, epsilon: float) -> float:
     """``D(alpha)``, with ``alpha'Q alpha = alpha'(F + l)``."""
     return float(0.5 * alpha @ (F - l) + epsilon * np.abs(alpha).sum())
 
 
-def kkt_violation(alpha, F, C, epsilon):
+def kkt_violation(alpha: np.ndarray, F: np.ndarray, C: float, epsilon: float) -> np.ndarray:
     """Violation of the KKT conditions (Knebel et al. 2008, eq. 25), at most 0 at an optimum."""
     d = np.abs(F)
     d -= epsilon
@@ -108,7 +111,9 @@ def kkt_violation(alpha, F, C, epsilon):
     return d
 
 
-def duality_gap(alpha, F, r, y, C, epsilon):
+def duality_gap(
+    alpha: np.ndarray, F: np.ndarray, r: np.ndarray, y: np.ndarray, C: float, epsilon: float
+) -> float:
     """An upper bound of ``D(alpha) - min D``.
 
     For finite C the primal is evaluated at ``u = K̃ alpha``. For C = inf the problem is a Lasso,

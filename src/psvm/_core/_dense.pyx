@@ -32,6 +32,18 @@ def gather(const real[:, ::1] K, const Py_ssize_t[::1] index):
     return columns
 
 
+def occupied(const real[:, ::1] K, const Py_ssize_t[::1] index):
+    """``(K[:, index] != 0).any(axis=0)`` of a C-contiguous K."""
+    cdef Py_ssize_t i, t
+    found = np.zeros(index.shape[0], dtype=bool)
+    cdef unsigned char[::1] out = found.view(np.uint8)
+    with nogil:
+        for i in range(K.shape[0]):
+            for t in range(index.shape[0]):
+                out[t] |= K[i, index[t]] != 0
+    return found
+
+
 def diverse(const double[::1, :] X, Py_ssize_t count, double limit):
     """The first `count` columns of X that have no inner product above `limit` with one before.
 

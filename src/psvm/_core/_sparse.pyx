@@ -31,6 +31,13 @@ def power_sums(K, weights):
     return sums, squares
 
 
+def occupied(K):
+    """Whether the columns of a csr array have stored entries."""
+    found = np.zeros(K.shape[1], dtype=bool)
+    _occupied(_plain(K.indices, K.indices.dtype)[: K.nnz], found.view(np.uint8))
+    return found
+
+
 def row_products(K, weights):
     """``w'K`` and ``K' diag(w) K`` of a csr array of doubles in one pass."""
     sums, squares, G = np.zeros(K.shape[1]), np.zeros(K.shape[1]), np.zeros((K.shape[1],) * 2)
@@ -67,6 +74,13 @@ def _power_sums(
                     x = data[t]
                     sums[places[t]] += w * x
                     squares[places[t]] += w * x * x
+
+
+def _occupied(const place[::1] places, unsigned char[::1] found):
+    cdef Py_ssize_t t
+    with nogil:
+        for t in range(places.shape[0]):
+            found[places[t]] = 1
 
 
 def _products(

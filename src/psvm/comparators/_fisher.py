@@ -1,6 +1,8 @@
 """The kernel Fisher discriminant (Hochreiter, lecture notes, chapter 4)."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg as sl
@@ -9,6 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from .._docstrings import document
 from .._parameters import Choice, Later, Number, check_parameters
+from .._typing import ArrayLike, KernelLike, MatrixLike
 from .._validation import check_decisions, check_labels, check_vector
 from ._kernel_model import PARAGRAPHS, KernelModel, indefinite
 
@@ -78,6 +81,11 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     (1, 2)
     """
 
+    classes_: np.ndarray
+    means_: np.ndarray
+    covariances_: np.ndarray
+    priors_: np.ndarray
+
     _constraints: ClassVar = {
         "reg": Number(above=0),
         "covariance": Choice("shared", "separate"),
@@ -87,17 +95,17 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     def __init__(
         self,
         *,
-        reg=1.0,
-        covariance="shared",
-        priors=None,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-    ):
+        reg: float = 1.0,
+        covariance: Literal["shared", "separate"] = "shared",
+        priors: ArrayLike | None = None,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+    ) -> None:
         self.reg = reg
         self.covariance = covariance
         self.priors = priors
@@ -109,7 +117,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         self.rho = rho
         self.zeta = zeta
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -211,7 +219,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
                 result[:, c] = np.log(self.priors_[c]) - log_root - 0.5 * np.sum(z**2, axis=0)
         return check_decisions(result, self.kernel)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Logarithm of the posterior odds of two classes, of the posteriors of more.
 
         Parameters
@@ -228,7 +236,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
             return joint[:, 1] - joint[:, 0]
         return log_softmax(joint, axis=1)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Labels of the most probable classes.
 
         Parameters
@@ -243,7 +251,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         best = self._log_joint(X).argmax(axis=1)
         return self.classes_[best]
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Posterior probabilities of the classes.
 
         Parameters
@@ -257,7 +265,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         """
         return softmax(self._log_joint(X), axis=1)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of the posterior probabilities.
 
         Parameters

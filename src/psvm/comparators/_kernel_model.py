@@ -1,5 +1,7 @@
 """What the comparators share: a kernel, its Gram matrix, and values of linear functions of it."""
 
+from __future__ import annotations
+
 from typing import ClassVar
 
 import numpy as np
@@ -30,6 +32,13 @@ n_support_ : int
 
 class KernelModel(KernelMixin, BaseEstimator):
     """An estimator with values ``f(x) = sum_i beta_i k(x, x_i) + b``, for one or more beta."""
+
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    support_: np.ndarray
+    n_support_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _constraints: ClassVar = {"kernel": KernelChoice("precomputed")}
 

@@ -1,7 +1,9 @@
 """Least-squares support vector machines (Hochreiter, lecture notes, section 3.11)."""
 
+from __future__ import annotations
+
 import warnings
-from typing import ClassVar
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.linalg as sl
@@ -10,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._docstrings import document
 from .._parameters import Choice, Later, Number, check_parameters
+from .._typing import ArrayLike, ClassWeight, KernelLike, MatrixLike
 from .._validation import check_labels, class_factors
 from ..estimators import OneVsOneMixin, fit_pairs
 from ..solvers import BinaryTarget, DenseGram, Limits, Status, minimise
@@ -109,6 +112,8 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     True
     """
 
+    classes_: np.ndarray
+
     _constraints: ClassVar = {
         "C": Number(above=0),
         "loss": Choice("squared", "squared_hinge"),
@@ -119,18 +124,18 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     def __init__(
         self,
         *,
-        C=1.0,
-        loss="squared",
-        class_weight=None,
-        decision_function_shape="ovr",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-    ):
+        C: float = 1.0,
+        loss: Literal["squared", "squared_hinge"] = "squared",
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+    ) -> None:
         self.C = C
         self.loss = loss
         self.class_weight = class_weight
@@ -143,7 +148,7 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         self.rho = rho
         self.zeta = zeta
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -222,15 +227,15 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
     def __init__(
         self,
         *,
-        C=1.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-    ):
+        C: float = 1.0,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma
@@ -240,7 +245,7 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         self.rho = rho
         self.zeta = zeta
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -268,7 +273,7 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         self._keep_functions(X, kernel, coef, np.array([b]))
         return self
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predicted numbers.
 
         Parameters

@@ -1,6 +1,8 @@
 """From X to a solution and from new X to f(X): what classifier and regressor share."""
 
-from typing import ClassVar, NamedTuple
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -17,9 +19,10 @@ from .._parameters import (
     check_parameters,
 )
 from .._threads import map_blocks, threads
+from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
-from ..solvers import Clock, Solution, Status, make_solver, warn_if_not_optimal
+from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin
@@ -57,7 +60,7 @@ class PerColumn:
     def __set_name__(self, owner, name):
         self.name = name
 
-    def __get__(self, model, owner=None):
+    def __get__(self, model: Any, owner: Any = None) -> np.ndarray:
         attributes = {} if model is None else vars(model)
         if "best_estimator_" in attributes:
             return getattr(attributes["best_estimator_"], self.name)
@@ -71,7 +74,20 @@ class PerColumn:
 
 
 class PerColumnMixin:
-    """The three attributes."""
+    """Fitted attributes of a model and of a search; those of PER_COLUMN are descriptors."""
+
+    epsilon_: float | np.ndarray
+    support_: np.ndarray
+    support_objects_: Stored
+    n_support_: int
+    intercept_: float | np.ndarray
+    dual_gap_: float
+    kkt_violation_: float
+    n_iter_: int
+    solution_: Solution
+    solutions_: tuple[Solution, ...]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     alpha_ = PerColumn(0.0)
     column_means_, column_norms_ = PerColumn(np.nan), PerColumn(np.nan)
@@ -96,28 +112,28 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        C=np.inf,
-        epsilon="auto",
-        epsilon_unit="absolute",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        landmarks=None,
-        n_landmarks=100,
-        random_state=None,
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        solver="auto",
-        cache_size=1000,
-        dtype=np.float64,
-        warm_start=False,
-        verbose=False,
-    ):
+        C: float = np.inf,
+        epsilon: float | Literal["auto", "aicc"] = "auto",
+        epsilon_unit: Literal["absolute", "max"] = "absolute",
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        landmarks: Any = None,
+        n_landmarks: int = 100,
+        random_state: RandomState = None,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        solver: Literal["auto"] | Solver = "auto",
+        cache_size: float = 1000,
+        dtype: DTypeLike = np.float64,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
         self.C = C
         self.epsilon = epsilon
         self.epsilon_unit = epsilon_unit

@@ -1,14 +1,26 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
 from .._parameters import Choice, Later, Optional
+from .._typing import (
+    ArrayLike,
+    ClassWeight,
+    DTypeLike,
+    Estimator,
+    KernelLike,
+    MatrixLike,
+    RandomState,
+    available_if,
+)
+from ..solvers import Solver
 from ._base import BasePSVM, check_psvm
 from ._calibration import calibrate
 from ._docstrings import PARAGRAPHS
@@ -94,6 +106,9 @@ class PSVC(ClassifierMixin, BasePSVM):
     ((3, 150), True)
     """
 
+    classes_: np.ndarray
+    calibrator_: Estimator
+
     _constraints: ClassVar = {
         "class_weight": Later(),
         "multi_class": Choice("ovo", "ovr"),
@@ -104,32 +119,32 @@ class PSVC(ClassifierMixin, BasePSVM):
     def __init__(
         self,
         *,
-        C=np.inf,
-        epsilon="auto",
-        epsilon_unit="absolute",
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        landmarks=None,
-        n_landmarks=100,
-        random_state=None,
-        class_weight=None,
-        multi_class="ovo",
-        decision_function_shape="ovr",
-        probability=False,
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        solver="auto",
-        cache_size=1000,
-        dtype=np.float64,
-        warm_start=False,
-        verbose=False,
-    ):
+        C: float = np.inf,
+        epsilon: float | Literal["auto", "aicc"] = "auto",
+        epsilon_unit: Literal["absolute", "max"] = "absolute",
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        landmarks: Any = None,
+        n_landmarks: int = 100,
+        random_state: RandomState = None,
+        class_weight: ClassWeight = None,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        probability: Literal[False, "sigmoid", "isotonic"] = False,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        solver: Literal["auto"] | Solver = "auto",
+        cache_size: float = 1000,
+        dtype: DTypeLike = np.float64,
+        warm_start: bool = False,
+        verbose: bool = False,
+    ) -> None:
         super().__init__(
             C=C,
             epsilon=epsilon,
@@ -163,7 +178,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         tags.classifier_tags.multi_label = not self.probability
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -193,7 +208,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             )
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values.
 
         Parameters
@@ -214,7 +229,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         values = self._decide(X)
         return self._labels.decisions(values, self.decision_function_shape)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels.
 
         Parameters
@@ -234,7 +249,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         return self._labels.predict(self._decide(X))
 
     @available_if(has_probability)
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classes, if `probability` is set.
 
         Parameters
@@ -292,7 +307,7 @@ class PSVR(RegressorMixin, BasePSVM):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -312,7 +327,7 @@ class PSVR(RegressorMixin, BasePSVM):
         X, numbers, weights = prepare(self, X, y, sample_weight)
         return self._fit(X, numbers, weights, solver)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predicted numbers.
 
         Parameters

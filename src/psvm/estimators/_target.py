@@ -5,13 +5,16 @@ to the rows of both classes with the target -1 for class i and +1 for class j. N
 what the machine is.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from .._typing import MatrixLike
 from .._validation import check_labels, class_factors, target_type
 from ..matrix import as_dense
 from ..solvers import check_weights
@@ -119,7 +122,7 @@ class Labels:
     classifies = True
 
     classes: np.ndarray
-    code: np.ndarray
+    code: np.ndarray | None
     scheme: str
 
     @property
@@ -262,7 +265,11 @@ class OneVsOneMixin:
     class of a pair.
     """
 
-    def decision_function(self, X):
+    classes_: np.ndarray
+    decision_function_shape: Any
+    _pair_decisions: Any
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values.
 
         Parameters
@@ -281,7 +288,7 @@ class OneVsOneMixin:
         values = self._pair_decisions(X)
         return Labels(self.classes_, None, "ovo").decisions(values, self.decision_function_shape)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels: most votes, then the largest sum of decision values, then the first class.
 
         Parameters

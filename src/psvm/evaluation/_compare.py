@@ -1,6 +1,9 @@
 """Several models on the same splits, in one table with tests."""
 
+from __future__ import annotations
+
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from .._folds import check_scoring, make_splits
 from .._parallel import run
+from .._typing import ArrayLike, CVLike, DataFrame, Estimator, MatrixLike, Scoring
 from .._validation import (
     as_array,
     check_choice,
@@ -27,6 +31,7 @@ from .._validation import (
 from ..estimators import unwrap
 from ._significance import (
     Significance,
+    SplitSignificance,
     corrected_t_test,
     five_by_two_f_test,
     five_by_two_t_test,
@@ -97,7 +102,7 @@ class Comparison:
     array([False,  True])
     """
 
-    names: tuple
+    names: tuple[str, ...]
     reference: str
     measure: str
     values: np.ndarray
@@ -106,10 +111,10 @@ class Comparison:
     score_time: np.ndarray
     n_train: np.ndarray
     n_test: np.ndarray
-    tests: dict
+    tests: dict[str, dict[str, Significance | SplitSignificance]]
 
     @property
-    def frame(self):
+    def frame(self) -> DataFrame:
         """Tidy pandas DataFrame with one row for each model and split."""
         n_models, n_splits = self.values.shape
         return _pandas().DataFrame(
@@ -126,7 +131,7 @@ class Comparison:
         )
 
     @property
-    def table(self):
+    def table(self) -> DataFrame:
         """Pandas DataFrame with one row for each model: means, deviations and p-values."""
         columns = {
             f"{self.measure}_mean": self.values.mean(axis=1),
@@ -137,7 +142,7 @@ class Comparison:
         columns |= {f"p_{test}": self.pvalues(test) for test in self.tests}
         return _pandas().DataFrame(columns, index=_pandas().Index(self.names, name="model"))
 
-    def pvalues(self, test):
+    def pvalues(self, test: str) -> np.ndarray:
         """p-values of a test, one for each model; NaN for the reference itself.
 
         Parameters
@@ -173,18 +178,18 @@ class Comparison:
 
 
 def compare(
-    models,
-    X,
-    y,
+    models: Mapping[str, Estimator] | Sequence[Estimator],
+    X: MatrixLike,
+    y: ArrayLike,
     *,
-    cv=None,
-    tests=("corrected_t",),
-    reference=None,
-    scoring=None,
-    groups=None,
-    n_jobs=None,
-    verbose=False,
-):
+    cv: CVLike = None,
+    tests: str | Sequence[str] = ("corrected_t",),
+    reference: str | None = None,
+    scoring: Scoring = None,
+    groups: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> Comparison:
     """Fit models on the same splits, and test whether they differ from one of them.
 
     Parameters

@@ -1,7 +1,11 @@
 """The cross-validated error of a model, with an interval and what a guess would get."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
@@ -11,6 +15,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._parallel import at_most
+from .._typing import ArrayLike, Estimator, MatrixLike, RandomState
 from .._validation import (
     check_has,
     check_jobs,
@@ -67,23 +72,32 @@ class CrossValidation:
     folds: np.ndarray
     measure: str
     error: float
-    interval: tuple
+    interval: tuple[float, float]
     fold_errors: np.ndarray
     baseline: float
-    warnings: list
+    warnings: list[str]
 
-    def format(self, value):
+    def format(self, value: float) -> str:
         """An error as text: a rate in percent."""
         return f"{100 * value:.3g} %" if self.measure == "error rate" else f"{value:.4g}"
 
     @property
-    def shown(self):
+    def shown(self) -> str:
         """The error with its interval as text."""
         low, high = map(self.format, self.interval)
         return f"{self.format(self.error)} ({low.removesuffix(' %')} to {high})"
 
 
-def cross_validate(model, X, y, *, cv=5, random_state=0, n_jobs=None, track=None):
+def cross_validate(
+    model: Estimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    cv: int = 5,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+    track: Callable[..., Any] | None = None,
+) -> CrossValidation:
     """Cross-validate a model on shuffled (for classes: stratified) folds.
 
     Everything that `fit` of the model does, a search included, is repeated in each fold.

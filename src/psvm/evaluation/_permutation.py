@@ -1,5 +1,7 @@
 """Has a model learnt anything? Its score beside those with shuffled labels."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,6 +10,7 @@ from sklearn.model_selection import permutation_test_score
 from sklearn.utils import indexable
 
 from .._folds import check_scoring, make_splits
+from .._typing import ArrayLike, CVLike, Estimator, MatrixLike, RandomState, Scoring
 from .._validation import (
     check_has,
     check_integer,
@@ -56,18 +59,18 @@ class PermutationSignificance:
 
 
 def permutation_test(
-    estimator,
-    X,
-    y,
+    estimator: Estimator,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
-    cv=None,
-    scoring=None,
-    groups=None,
-    n_permutations=199,
-    n_jobs=None,
-    random_state=None,
-    verbose=0,
-):
+    cv: CVLike = None,
+    scoring: Scoring = None,
+    groups: ArrayLike | None = None,
+    n_permutations: int = 199,
+    n_jobs: int | None = None,
+    random_state: RandomState = None,
+    verbose: int = 0,
+) -> PermutationSignificance:
     """Significance of a model: its cross-validated score beside those with shuffled targets.
 
     The whole estimator is fitted again for each permutation. Whatever looks at the targets, such

@@ -1,14 +1,17 @@
 """A classifier that may say "I do not know"."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Choice, Has, Later, check_parameters
+from .._typing import ArrayLike, Estimator, MatrixLike, Method, available_if
 from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
 from ..estimators import MEASURED, unwrap
 
@@ -16,7 +19,7 @@ REJECT_RULES = ("no_information", "threshold")
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 
 
-def has_information(estimator, X):
+def has_information(estimator: Estimator, X: MatrixLike) -> np.ndarray:
     """Which objects have an entry other than zero in any support column of a fitted model.
 
     With ``kernel="dyadic"`` (or "precomputed") the decision value of all other objects is the same
@@ -74,7 +77,12 @@ def _support_columns(model):
     )
 
 
-def confidence(estimator, X, *, response_method="auto"):
+def confidence(
+    estimator: Estimator,
+    X: MatrixLike,
+    *,
+    response_method: Literal["auto", "decision_function", "predict_proba"] = "auto",
+) -> np.ndarray:
     """How sure a classifier is of its prediction.
 
     Parameters
@@ -113,7 +121,7 @@ def confidence(estimator, X, *, response_method="auto"):
     return first - second
 
 
-def _has(method):
+def _has(method: str) -> Callable[[Method], Method]:
     return available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), method))
 
 
@@ -171,6 +179,10 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     {'share_classified': 0.67, 'error': 0.0, 'neg_error': -0.0}
     """
 
+    estimator_: Estimator
+    classes_: np.ndarray
+    reject_label_: Any
+
     _constraints: ClassVar = {
         "estimator": Has("fit", "predict", what="a classifier"),
         "rule": Choice(*REJECT_RULES),
@@ -181,13 +193,13 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator,
+        estimator: Estimator,
         *,
-        rule="no_information",
-        threshold=None,
-        response_method="auto",
-        reject_label="auto",
-    ):
+        rule: Literal["no_information", "threshold"] = "no_information",
+        threshold: float | None = None,
+        response_method: Literal["auto", "decision_function", "predict_proba"] = "auto",
+        reject_label: Any = "auto",
+    ) -> None:
         self.estimator = estimator
         self.rule = rule
         self.threshold = threshold
@@ -201,7 +213,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags.classifier_tags = inner.classifier_tags
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -250,14 +262,14 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return label
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         return self.estimator_.n_features_in_
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         return self.estimator_.feature_names_in_
 
-    def rejects(self, X):
+    def rejects(self, X: MatrixLike) -> np.ndarray:
         """Which objects are rejected.
 
         Parameters
@@ -275,7 +287,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return sure < self.threshold
         return ~has_information(self.estimator_, X)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels, or `reject_label_` for rejected objects.
 
         Parameters
@@ -294,13 +306,13 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return _labels(self.classes_, self.reject_label_)[place]
 
     @_has("decision_function")
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values of the classifier, also for rejected objects."""
         check_is_fitted(self)
         return self.estimator_.decision_function(X)
 
     @_has("predict_proba")
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classifier, also for rejected objects."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
@@ -321,7 +333,7 @@ def _labels(classes, reject_label):
     return np.append(classes.astype(object), np.array([reject_label], dtype=object))
 
 
-def reject_scores(estimator, X, y):
+def reject_scores(estimator: Estimator, X: MatrixLike, y: ArrayLike) -> dict[str, float]:
     """Scorer of a classifier with a reject option: share of classified objects and their error.
 
     It can be the ``scoring`` of `cross_validate` and, with ``refit``, of `GridSearchCV`. For a

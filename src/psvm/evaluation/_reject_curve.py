@@ -1,11 +1,14 @@
 """The error among the classified objects for all thresholds of a reject option."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
 from .._plotting import new_axes
+from .._typing import ArrayLike, Axes, Estimator, MatrixLike
 from .._validation import check_members, check_text, check_vector
 from ._reject import confidence as confidence_of
 
@@ -34,13 +37,15 @@ class ErrorRejectCurve(NamedTuple):
     threshold: np.ndarray
 
     @property
-    def area(self):
+    def area(self) -> float:
         """Mean error over all shares of rejected objects, by the step function of the curve."""
         widths = np.diff(np.append(self.share_rejected, 1.0))
         return float(widths @ self.error)
 
 
-def error_reject_curve(y_true, y_pred, confidence):
+def error_reject_curve(
+    y_true: ArrayLike, y_pred: ArrayLike, confidence: ArrayLike
+) -> ErrorRejectCurve:
     """Error among the classified objects when those with the least confidence are rejected.
 
     Parameters
@@ -106,13 +111,25 @@ class ErrorRejectDisplay:
     'share of rejected objects'
     """
 
-    def __init__(self, curve, *, name=None):
+    ax_: Axes
+    line_: Any
+
+    def __init__(self, curve: ErrorRejectCurve, *, name: str | None = None) -> None:
         check_text("name", name)
         self.curve = curve
         self.name = name
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, response_method="auto", name=None, ax=None):
+    def from_estimator(
+        cls,
+        estimator: Estimator,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        response_method: Literal["auto", "decision_function", "predict_proba"] = "auto",
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """From a fitted classifier and test objects.
 
         Parameters
@@ -134,7 +151,15 @@ class ErrorRejectDisplay:
         return cls.from_predictions(y, estimator.predict(X), sure, name=name, ax=ax)
 
     @classmethod
-    def from_predictions(cls, y_true, y_pred, confidence, *, name=None, ax=None):
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        confidence: ArrayLike,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """From labels, predictions and their confidence.
 
         Parameters
@@ -151,7 +176,7 @@ class ErrorRejectDisplay:
         """
         return cls(error_reject_curve(y_true, y_pred, confidence), name=name).plot(ax)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the curve.
 
         Parameters

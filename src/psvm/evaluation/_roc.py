@@ -1,13 +1,17 @@
 """ROC curves with confidence bands, and the area under them with its interval."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import stats
 from sklearn.utils import check_random_state
 
 from .._plotting import new_axes
+from .._typing import ArrayLike, Axes, RandomState
 from .._validation import (
     check_choice,
     check_list,
@@ -84,7 +88,7 @@ class RocBand:
     method: str
     confidence_level: float
 
-    def plot(self, ax=None, *, name=None):
+    def plot(self, ax: Axes | None = None, *, name: str | None = None) -> Axes:
         """Draw the curve and its band.
 
         Parameters
@@ -110,15 +114,15 @@ class RocBand:
 
 
 def roc_band(
-    y_true,
-    y_score,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
     *,
-    pos_label=None,
-    method="bootstrap",
-    confidence_level=0.95,
-    n_bootstrap=1000,
-    random_state=None,
-):
+    pos_label: Any = None,
+    method: Literal["bootstrap", "ks"] = "bootstrap",
+    confidence_level: float = 0.95,
+    n_bootstrap: int = 1000,
+    random_state: RandomState = None,
+) -> RocBand:
     """ROC curve of test objects with a confidence band.
 
     Parameters
@@ -184,7 +188,13 @@ def roc_band(
     )
 
 
-def roc_band_of_folds(y_true, y_score, *, pos_label=None, confidence_level=0.95):
+def roc_band_of_folds(
+    y_true: Sequence[ArrayLike],
+    y_score: Sequence[ArrayLike],
+    *,
+    pos_label: Any = None,
+    confidence_level: float = 0.95,
+) -> RocBand:
     """Mean ROC curve over the folds of a cross-validation, by vertical averaging.
 
     The band is the pointwise t-interval of the mean true positive rate. As the training sets of the
@@ -239,7 +249,9 @@ def roc_band_of_folds(y_true, y_score, *, pos_label=None, confidence_level=0.95)
     )
 
 
-def roc_area(y_true, y_score, *, pos_label=None, confidence_level=0.95):
+def roc_area(
+    y_true: ArrayLike, y_score: ArrayLike, *, pos_label: Any = None, confidence_level: float = 0.95
+) -> AreaEstimate:
     """Area under the ROC curve with DeLong's confidence interval.
 
     Parameters
@@ -275,7 +287,14 @@ def roc_area(y_true, y_score, *, pos_label=None, confidence_level=0.95):
     return AreaEstimate(area, error, interval, confidence_level)
 
 
-def delong_test(y_true, score_a, score_b, *, pos_label=None, confidence_level=0.95):
+def delong_test(
+    y_true: ArrayLike,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    *,
+    pos_label: Any = None,
+    confidence_level: float = 0.95,
+) -> Significance:
     """DeLong's test of two areas under ROC curves of the same objects.
 
     Parameters

@@ -4,11 +4,15 @@ In all of them the first argument belongs to the first model and differences are
 second; for errors a negative difference means that the first model is better.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import stats
 
+from .._typing import ArrayLike
 from .._validation import as_array, check_choice, check_flag, check_number, check_vector, is_number
 
 FEW = 25
@@ -91,17 +95,17 @@ class SplitSignificance:
     level: float
 
     @property
-    def n_first_better(self):
+    def n_first_better(self) -> int:
         """Number of splits where the first model is significantly better."""
         return int(np.sum((self.adjusted <= self.level) & (self.difference < 0)))
 
     @property
-    def n_second_better(self):
+    def n_second_better(self) -> int:
         """Number of splits where the second model is significantly better."""
         return int(np.sum((self.adjusted <= self.level) & (self.difference > 0)))
 
     @property
-    def global_pvalue(self):
+    def global_pvalue(self) -> float:
         """The smallest adjusted p-value: that of the hypothesis of no difference in any split."""
         return float(self.adjusted.min())
 
@@ -113,7 +117,9 @@ class SplitSignificance:
         )
 
 
-def proportion_test(wrong_a, wrong_b, n_a, n_b=None, *, confidence_level=0.95):
+def proportion_test(
+    wrong_a: int, wrong_b: int, n_a: int, n_b: int | None = None, *, confidence_level: float = 0.95
+) -> Significance:
     """Difference of two proportions of errors.
 
     The z-test with the pooled proportion, as in [1]_. It takes both proportions as independent:
@@ -172,7 +178,14 @@ def proportion_test(wrong_a, wrong_b, n_a, n_b=None, *, confidence_level=0.95):
     )
 
 
-def split_proportion_test(wrong_a, wrong_b, n_test, *, level=0.05, method="bh"):
+def split_proportion_test(
+    wrong_a: ArrayLike,
+    wrong_b: ArrayLike,
+    n_test: ArrayLike,
+    *,
+    level: float = 0.05,
+    method: Literal["bh", "by"] = "bh",
+) -> SplitSignificance:
     """Difference of two proportions on each split, with control of the false discovery rate.
 
     This is how the papers of the P-SVM compare classifiers over many pairs of training and test
@@ -223,7 +236,7 @@ def split_proportion_test(wrong_a, wrong_b, n_test, *, level=0.05, method="bh"):
     )
 
 
-def paired_t_test(a, b, *, confidence_level=0.95):
+def paired_t_test(a: ArrayLike, b: ArrayLike, *, confidence_level: float = 0.95) -> Significance:
     """Cross-validated paired t-test: the plain one, which is too optimistic.
 
     The training sets of the folds overlap, so that the differences are not independent, and their
@@ -250,7 +263,9 @@ def paired_t_test(a, b, *, confidence_level=0.95):
     return _t_test("paired t-test (optimistic)", d, 1 / len(d), confidence_level)
 
 
-def corrected_t_test(a, b, *, n_train, n_test, confidence_level=0.95):
+def corrected_t_test(
+    a: ArrayLike, b: ArrayLike, *, n_train: float, n_test: float, confidence_level: float = 0.95
+) -> Significance:
     """Corrected resampled t-test of Nadeau and Bengio.
 
     The variance of the mean difference of k splits is taken as ``(1/k + n_test/n_train) s^2``
@@ -288,7 +303,9 @@ def corrected_t_test(a, b, *, n_train, n_test, confidence_level=0.95):
     return _t_test("corrected resampled t-test", d, 1 / len(d) + n_test / n_train, confidence_level)
 
 
-def five_by_two_t_test(a, b, *, confidence_level=0.95):
+def five_by_two_t_test(
+    a: ArrayLike, b: ArrayLike, *, confidence_level: float = 0.95
+) -> Significance:
     """5x2cv paired t-test of Dietterich.
 
     Five times two-fold cross-validation. The statistic compares the difference of the very first
@@ -333,7 +350,7 @@ def five_by_two_t_test(a, b, *, confidence_level=0.95):
     )
 
 
-def five_by_two_f_test(a, b):
+def five_by_two_f_test(a: ArrayLike, b: ArrayLike) -> Significance:
     """5x2cv combined F-test of Alpaydin, which uses all ten differences.
 
     Parameters
@@ -371,7 +388,7 @@ def five_by_two_f_test(a, b):
     )
 
 
-def wilcoxon_test(a, b, *, confidence_level=0.95):
+def wilcoxon_test(a: ArrayLike, b: ArrayLike, *, confidence_level: float = 0.95) -> Significance:
     """Wilcoxon signed rank test.
 
     For values of independent data sets, or as a robust look at splits, with the same reservation as
@@ -415,7 +432,14 @@ def wilcoxon_test(a, b, *, confidence_level=0.95):
     )
 
 
-def mcnemar_test(wrong_a, wrong_b, *, exact=None, correction=True, confidence_level=0.95):
+def mcnemar_test(
+    wrong_a: ArrayLike,
+    wrong_b: ArrayLike,
+    *,
+    exact: bool | None = None,
+    correction: bool = True,
+    confidence_level: float = 0.95,
+) -> Significance:
     """McNemar's test of two classifiers on the same test objects.
 
     Only the objects on which exactly one of both is wrong count.

@@ -1,13 +1,21 @@
 """Files that are there as a whole or not at all."""
 
+from __future__ import annotations
+
 import os
 import secrets
 import stat
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import IO, Any, Literal
+
+from .._typing import StrPath
 
 
 @contextmanager
-def atomic_write(path, mode="wb", **options):
+def atomic_write(
+    path: StrPath, mode: Literal["wb", "w"] = "wb", **options: Any
+) -> Iterator[IO[Any]]:
     """Open a file for writing that appears under its name when all of it is on the disk.
 
     The text goes to a new file in the same directory, which takes the place of an old one at the

@@ -1,10 +1,14 @@
 """`check_file`: everything that is wrong with a file, not only the first thing."""
 
+from __future__ import annotations
+
 import os
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
+from .._typing import StrPath
 from .._validation import check_path
 from ._csv import Reading, TextColumn
 from ._errors import DataError, Finding, Severity
@@ -17,7 +21,7 @@ ALIKE = 3
 """Findings with the same advice about the same column."""
 
 
-def check_file(path, **options):
+def check_file(path: StrPath, **options: Any) -> list[Finding]:
     r"""Look for everything that is wrong with a data file.
 
     Parameters

@@ -1,8 +1,12 @@
 """What is wrong with a file, where, and what to do."""
 
+from __future__ import annotations
+
 import enum
 import os
 from dataclasses import dataclass
+
+from .._typing import StrPath
 
 
 class DataError(ValueError):
@@ -25,7 +29,15 @@ class DataError(ValueError):
     a.csv, line 3, column 2: 'x' is not a number. Fix it.
     """
 
-    def __init__(self, message, *, file=None, line=None, column=None, advice=""):
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: StrPath | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        advice: str = "",
+    ) -> None:
         self.message, self.advice = message, advice
         self.file = None if file is None else os.fspath(file)
         self.line, self.column = line, column

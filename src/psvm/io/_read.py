@@ -1,12 +1,17 @@
 """`read_table`: one function for all kinds of files."""
 
+from __future__ import annotations
+
 import numbers
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
+from .._typing import StrPath
 from .._validation import LARGEST, check_choice, check_flag, check_integer, check_path, shown
 from ._columns import as_labels
 from ._csv import read_csv
@@ -14,7 +19,7 @@ from ._dialect import find_column, is_missing, split_rows
 from ._errors import DataError
 from ._formats import READERS, read_npy_array
 from ._streams import Source, compression_of, member_names, plain_name, read_all
-from ._table import ReadOptions
+from ._table import ReadOptions, Table
 
 MAGIC = {
     b"\x93NUMPY": "npy",
@@ -41,22 +46,22 @@ SVMLIGHT = re.compile(rb"\s*[^\s:,;]+(\s+(qid|\d+):[^\s:]+)+\s*(#.*)?")
 
 
 def read_table(
-    path,
+    path: StrPath,
     *,
-    target=None,
-    target_file=None,
-    transpose=False,
-    header="auto",
-    row_names="auto",
-    delimiter="auto",
-    decimal="auto",
-    encoding="auto",
-    format="auto",
-    missing="error",
-    categorical="error",
-    features=None,
-    ignore=(),
-):
+    target: str | int | None = None,
+    target_file: StrPath | None = None,
+    transpose: bool = False,
+    header: bool | Literal["auto"] = "auto",
+    row_names: bool | Literal["auto"] = "auto",
+    delimiter: str = "auto",
+    decimal: str = "auto",
+    encoding: str = "auto",
+    format: str = "auto",
+    missing: Literal["error", "nan", "drop"] = "error",
+    categorical: Literal["error", "onehot", "drop"] = "error",
+    features: Iterable[str] | None = None,
+    ignore: Iterable[str | int] = (),
+) -> Table:
     r"""Read a file with data, and say what was detected.
 
     Parameters

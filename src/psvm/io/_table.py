@@ -1,9 +1,12 @@
 """What reading gives, and what may be asked of it."""
 
+from __future__ import annotations
+
 import numbers
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._typing import DataFrame
 from .._validation import is_iterable, shown
 
 
@@ -76,14 +79,14 @@ class Table:
 
     X: Any
     y: Any = None
-    feature_names: list | None = None
-    row_names: list | None = None
+    feature_names: list[str] | None = None
+    row_names: list[str] | None = None
     target_name: str | None = None
-    detection: list = field(default_factory=list)
+    detection: list[str] = field(default_factory=list)
     source: str = ""
     format: str = ""
 
-    def to_frame(self):
+    def to_frame(self) -> DataFrame:
         """X as a pandas DataFrame with its names."""
         try:
             import pandas as pd

@@ -1,11 +1,14 @@
 """`write_table`: data in another format."""
 
+from __future__ import annotations
+
 import bz2
 import csv
 import gzip
 import io
 import lzma
 import os
+from collections.abc import Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -13,6 +16,7 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
+from .._typing import ArrayLike, MatrixLike, StrPath
 from .._validation import (
     as_stored,
     check_choice,
@@ -31,8 +35,15 @@ from ._table import Table
 
 
 def write_table(
-    data, path, *, y=None, feature_names=None, row_names=None, target_name=None, format="auto"
-):
+    data: Table | MatrixLike,
+    path: StrPath,
+    *,
+    y: ArrayLike | None = None,
+    feature_names: Sequence[str] | None = None,
+    row_names: Sequence[str] | None = None,
+    target_name: str | None = None,
+    format: str = "auto",
+) -> list[str]:
     """Write data to a file of another format, atomically.
 
     Numbers in text are written with all digits, so that reading gives the same bits.

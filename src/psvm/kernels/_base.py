@@ -1,8 +1,11 @@
 """What every kernel is: a small object with parameters that can be called and combined."""
 
+from __future__ import annotations
+
 import operator
 from abc import ABC, abstractmethod
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -38,16 +41,16 @@ class Kernel(BaseEstimator, ABC):
     Sum(k1=Product(k1=Constant(value=0.5), k2=Overlap()), k2=Overlap())
     """
 
-    takes_vectors = True
+    takes_vectors: bool | None = True
     """Whether objects are rows of a matrix; else they are entries of a one-dimensional array."""
-    positive_definite = False
+    positive_definite: bool = False
     """Whether every matrix ``kernel(X, X)`` is known to be positive semidefinite."""
 
     @abstractmethod
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         """Values of all prepared objects X with all prepared objects Z, as a new array."""
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         """Checked objects in the form that `evaluate` reads.
 
         The result has a shape with the number of objects in front and can be indexed with slices
@@ -55,23 +58,23 @@ class Kernel(BaseEstimator, ABC):
         """
         return X
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         """``k(x, x)`` of prepared objects."""
         starts = range(0, X.shape[0], DIAGONAL_BLOCK)
         blocks = (X[start : start + DIAGONAL_BLOCK] for start in starts)
         values = [np.diagonal(self.evaluate(X_b, X_b)) for X_b in blocks]
         return np.concatenate(values) if values else np.empty(0)
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         """Raise a ValueError that names a parameter which makes no sense."""
 
-    def check_objects(self, X, name="X"):
+    def check_objects(self, X: Any, name: str = "X") -> Any:
         """Objects as an array, or a ValueError that says what is wrong with `name`."""
         return check_array(
             name, X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0
         )
 
-    def __call__(self, X, Z=None):
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
         """Kernel values of all objects X with all objects Z.
 
         Parameters
@@ -101,18 +104,18 @@ class Kernel(BaseEstimator, ABC):
         same = type(other) is type(self)
         return same and self.get_params(deep=False) == other.get_params(deep=False)
 
-    def __add__(self, other):
+    def __add__(self, other: Kernel | float) -> Sum:
         return Sum(self, _as_kernel(other)) if isinstance(other, Kernel | Real) else NotImplemented
 
-    def __radd__(self, other):
+    def __radd__(self, other: float) -> Sum:
         return Sum(_as_kernel(other), self) if isinstance(other, Real) else NotImplemented
 
-    def __mul__(self, other):
+    def __mul__(self, other: Kernel | float) -> Product:
         if not isinstance(other, Kernel | Real):
             return NotImplemented
         return Product(self, _as_kernel(other))
 
-    def __rmul__(self, other):
+    def __rmul__(self, other: float) -> Product:
         return Product(_as_kernel(other), self) if isinstance(other, Real) else NotImplemented
 
 
@@ -136,23 +139,23 @@ class Constant(Kernel):
 
     takes_vectors = None  # whatever its partner takes
 
-    def __init__(self, value=1.0):
+    def __init__(self, value: float = 1.0) -> None:
         self.value = value
 
     @property
-    def positive_definite(self):
+    def positive_definite(self) -> bool:
         return self.value >= 0
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_number("value", self.value)
 
-    def check_objects(self, X, name="X"):
+    def check_objects(self, X: Any, name: str = "X") -> Any:
         X = as_stored(name, X)
         if X.ndim == 0:
             raise ValueError(f"{name} must hold several objects, got one: {shown(X)}.")
         return X
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         single = getattr(X, "dtype", None) == getattr(Z, "dtype", None) == np.float32
         dtype = np.float32 if single else np.float64
         return np.full((X.shape[0], Z.shape[0]), self.value, dtype=dtype)
@@ -172,16 +175,16 @@ class PreparedParts:
 class _Pair(Kernel):
     """Two kernels of the same objects, whose values a subclass joins in place by `_join`."""
 
-    def __init__(self, k1, k2):
+    def __init__(self, k1: Kernel, k2: Kernel) -> None:
         self.k1 = k1
         self.k2 = k2
 
     @property
-    def takes_vectors(self):
+    def takes_vectors(self) -> bool | None:
         return self._leading.takes_vectors
 
     @property
-    def positive_definite(self):
+    def positive_definite(self) -> bool:
         return self.k1.positive_definite and self.k2.positive_definite
 
     @property
@@ -189,7 +192,7 @@ class _Pair(Kernel):
         """The kernel that says what the objects are."""
         return self.k2 if self.k1.takes_vectors is None else self.k1
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         for kernel in (self.k1, self.k2):
             if not isinstance(kernel, Kernel):
                 raise ValueError(f"k1 and k2 must be kernel objects, got {shown(kernel)}.")
@@ -201,7 +204,7 @@ class _Pair(Kernel):
                 "vectors."
             )
 
-    def check_objects(self, X, name="X"):
+    def check_objects(self, X: Any, name: str = "X") -> Any:
         X = self._leading.check_objects(X, name)
         if not self.takes_vectors:
             # Such kernels may ask for more than an array, for instance for an alphabet.
@@ -209,15 +212,15 @@ class _Pair(Kernel):
                 X = kernel.check_objects(X, name)
         return X
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         return PreparedParts(self.k1.prepare(X), self.k2.prepare(X))
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         return self._join(
             self.k1.evaluate(X.parts[0], Z.parts[0]), self.k2.evaluate(X.parts[1], Z.parts[1])
         )
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return self._join(self.k1.diagonal(X.parts[0]), self.k2.diagonal(X.parts[1]))
 
 
@@ -275,26 +278,26 @@ class Normalized(Kernel):
     array([[0.707]])
     """
 
-    def __init__(self, kernel):
+    def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
 
     @property
-    def takes_vectors(self):
+    def takes_vectors(self) -> bool | None:
         return self.kernel.takes_vectors
 
     @property
-    def positive_definite(self):
+    def positive_definite(self) -> bool:
         return self.kernel.positive_definite
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"kernel must be a kernel object, got {shown(self.kernel)}.")
         self.kernel.check_parameters()
 
-    def check_objects(self, X, name="X"):
+    def check_objects(self, X: Any, name: str = "X") -> Any:
         return self.kernel.check_objects(X, name)
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         prepared = self.kernel.prepare(X)
         squares = self.kernel.diagonal(prepared)
         wrong = squares < 0 if self.positive_definite else squares <= 0
@@ -308,17 +311,17 @@ class Normalized(Kernel):
         inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
         return PreparedParts(prepared, inverse)
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         K = self.kernel.evaluate(X.parts[0], Z.parts[0])
         K *= X.parts[1][:, None]
         K *= Z.parts[1]
         return K
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return (X.parts[1] > 0).astype(X.parts[1].dtype)
 
 
-def normalized(kernel):
+def normalized(kernel: Kernel) -> Normalized:
     """The kernel scaled to ``k(x, x) = 1``, see `Normalized`.
 
     Parameters

@@ -1,12 +1,16 @@
 """Sequences as objects: strings with names, FASTA files, and what their kernels share."""
 
+from __future__ import annotations
+
 import gzip
 import os
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from .._typing import StrPath
 from .._validation import check_choice, check_flag, check_path, is_iterable, shown
 from ._base import Kernel
 
@@ -39,7 +43,7 @@ class Sequence(str):
         return self
 
 
-def read_fasta(path, *, upper=False):
+def read_fasta(path: StrPath, *, upper: bool = False) -> list[Sequence]:
     r"""Read the records of a FASTA file, compressed by gzip or not.
 
     Parameters
@@ -147,22 +151,22 @@ class SequenceKernel(Kernel):
     """
 
     takes_vectors = False
-    alphabet = None
-    unknown = "error"
+    alphabet: str | None = None
+    unknown: str = "error"
 
     @property
-    def shortest(self):
+    def shortest(self) -> int:
         """Letters that a sequence must have."""
         return 1
 
     @property
-    def letters(self):
+    def letters(self) -> Any:
         """The sorted letters of the alphabet; None if every letter is known."""
         if self.alphabet is None:
             return None
         return "".join(sorted(ALPHABETS.get(self.alphabet, self.alphabet)))
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_flag("normalize", self.normalize)
         check_choice("unknown", self.unknown, ("error", "skip"))
         if self.alphabet is None:
@@ -175,7 +179,7 @@ class SequenceKernel(Kernel):
                 f"letters that occur; got {shown(self.alphabet)}."
             )
 
-    def check_objects(self, X, name="X"):
+    def check_objects(self, X: Any, name: str = "X") -> Any:
         X = check_sequences(X, name)
         for i, x in enumerate(X):
             if len(x) < self.shortest:

@@ -1,7 +1,10 @@
 """Kernels of sequences by alignment: local alignment kernel, Smith-Waterman, Needleman-Wunsch."""
 
+from __future__ import annotations
+
 import importlib.util
 from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +24,7 @@ class AlignmentKernel(PairKernel):
     """What the alignment kernels share: the scores of letters and gaps."""
 
     @property
-    def letters(self):
+    def letters(self) -> Any:
         return None if isinstance(self.matrix, tuple) else self._substitutions.alphabet
 
     @property
@@ -29,7 +32,7 @@ class AlignmentKernel(PairKernel):
         """The matrix of scores, an `Array` of Biopython."""
         return load_matrix(self.matrix) if isinstance(self.matrix, str) else self.matrix
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_flag("normalize", self.normalize)
         check_number("gap_open", self.gap_open, least=0)
         check_number("gap_extend", self.gap_extend, least=0)
@@ -90,14 +93,14 @@ class LocalAlignment(AlignmentKernel):
 
     def __init__(
         self,
-        beta=0.5,
-        gap_open=11.0,
-        gap_extend=1.0,
-        matrix="BLOSUM62",
+        beta: float = 0.5,
+        gap_open: float = 11.0,
+        gap_extend: float = 1.0,
+        matrix: Any = "BLOSUM62",
         *,
-        log=False,
-        normalize=True,
-    ):
+        log: bool = False,
+        normalize: bool = True,
+    ) -> None:
         self.beta = beta
         self.gap_open = gap_open
         self.gap_extend = gap_extend
@@ -106,7 +109,7 @@ class LocalAlignment(AlignmentKernel):
         self.normalize = normalize
 
     @property
-    def positive_definite(self):
+    def positive_definite(self) -> bool:
         """Whether the logarithm is not taken and ``exp(beta S)`` is positive semidefinite."""
         if self.log:
             return False
@@ -116,7 +119,7 @@ class LocalAlignment(AlignmentKernel):
         values = np.linalg.eigvalsh(np.exp(self.beta * S)) if np.array_equal(S, S.T) else [-1.0]
         return bool(values[0] >= -1e-12 * values[-1])
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
         check_number("beta", self.beta, above=0)
         check_flag("log", self.log)
@@ -127,14 +130,14 @@ class LocalAlignment(AlignmentKernel):
                 f"{LARGEST_EXPONENT}."
             )
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         # The logarithm is what can be represented; exponentials are taken after normalising.
         prepared = PreparedSequences(X, np.zeros(len(X)))
         if self.normalize:
             prepared.values = self._diagonal(X)
         return prepared
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         logs = self._pairs(X.sequences, Z.sequences)
         if not self.log:
             logs -= 0.5 * X.values[:, None]
@@ -144,7 +147,7 @@ class LocalAlignment(AlignmentKernel):
             return logs / self.beta
         return logs / np.sqrt(np.multiply.outer(X.values, Z.values))
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         if self.normalize:
             return np.ones(len(X.sequences))
         logs = self._diagonal(X.sequences)
@@ -186,15 +189,21 @@ class _Score(AlignmentKernel):
     positive_definite = False
 
     def __init__(
-        self, matrix="BLOSUM62", gap_open=11.0, gap_extend=1.0, *, normalize=True, engine="auto"
-    ):
+        self,
+        matrix: Any = "BLOSUM62",
+        gap_open: float = 11.0,
+        gap_extend: float = 1.0,
+        *,
+        normalize: bool = True,
+        engine: Literal["auto", "biopython", "parasail"] = "auto",
+    ) -> None:
         self.matrix = matrix
         self.gap_open = gap_open
         self.gap_extend = gap_extend
         self.normalize = normalize
         self.engine = engine
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
         check_choice("engine", self.engine, ("auto", "biopython", "parasail"))
         if self.engine == "parasail" and not self._integral:

@@ -1,6 +1,9 @@
 """Sequence kernels that are inner products of explicit sparse features."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._sparse import products
+from .._typing import ArrayLike
 from .._validation import check_has
 from ..matrix import as_dense
 from ._sequence import SequenceKernel
@@ -57,10 +61,10 @@ class FeatureKernel(SequenceKernel):
     positive_definite = True
 
     @abstractmethod
-    def feature_table(self, X):
+    def feature_table(self, X: np.ndarray) -> FeatureTable:
         """The table of checked sequences, its names sorted; normalised if the kernel is."""
 
-    def feature_map(self):
+    def feature_map(self) -> FeatureMap:
         """A transformer from sequences to sparse features whose inner products are the kernel.
 
         Returns
@@ -69,13 +73,13 @@ class FeatureKernel(SequenceKernel):
         """
         return FeatureMap(self)
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         return self.feature_table(X)
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         return gram(X.columns(Z.names), Z.matrix)
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return np.asarray(X.matrix.multiply(X.matrix).sum(axis=1)).ravel()
 
     def _table(self, matrix, names):
@@ -113,7 +117,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     array(['AC', 'CA', 'CC'], dtype=object)
     """
 
-    def __init__(self, kernel):
+    names_: np.ndarray
+
+    def __init__(self, kernel: SequenceKernel) -> None:
         self.kernel = kernel
 
     def __sklearn_tags__(self):
@@ -122,7 +128,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Find the features that occur.
 
         Parameters
@@ -138,7 +144,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: ArrayLike, y: Any = None) -> sp.csr_array:
         """Find the features that occur and return them.
 
         Parameters
@@ -155,7 +161,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         self.names_ = table.names
         return table.matrix
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> sp.csr_array:
         """Features of sequences.
 
         Parameters
@@ -169,7 +175,7 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self._make_table(X).columns(self.names_)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns.
 
         Parameters

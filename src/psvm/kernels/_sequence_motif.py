@@ -1,12 +1,16 @@
 """Kernels of sequences by the patterns that occur in them."""
 
+from __future__ import annotations
+
 import re
+from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._validation import check_choice, check_flag, shown
-from ._sequence_features import FeatureKernel
+from ._sequence_features import FeatureKernel, FeatureTable
 
 
 class Motif(FeatureKernel):
@@ -34,13 +38,20 @@ class Motif(FeatureKernel):
            [1.]])
     """
 
-    def __init__(self, patterns, syntax="regex", *, counts=False, normalize=True):
+    def __init__(
+        self,
+        patterns: Iterable[str],
+        syntax: Literal["regex", "prosite"] = "regex",
+        *,
+        counts: bool = False,
+        normalize: bool = True,
+    ) -> None:
         self.patterns = patterns
         self.syntax = syntax
         self.counts = counts
         self.normalize = normalize
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
         check_choice("syntax", self.syntax, ("regex", "prosite"))
         check_flag("counts", self.counts)
@@ -66,7 +77,7 @@ class Motif(FeatureKernel):
                 f"{pattern!r} of patterns is not a regular expression: {error}."
             ) from None
 
-    def feature_table(self, X):
+    def feature_table(self, X: np.ndarray) -> FeatureTable:
         names = np.array(sorted(self.patterns), dtype=str)
         F = np.zeros((len(X), len(names)))
         for j, pattern in enumerate(names):
@@ -95,7 +106,7 @@ ELEMENT = re.compile(
 )
 
 
-def from_prosite(pattern):
+def from_prosite(pattern: str) -> str:
     r"""The regular expression of a PROSITE pattern.
 
     Parameters

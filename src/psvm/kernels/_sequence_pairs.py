@@ -1,6 +1,9 @@
 """Kernels of sequences that are computed pair by pair: weighted degree and gappy subsequences."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,20 +21,20 @@ class PairKernel(SequenceKernel):
     def _pairs(self, X, Z):
         """Values of all pairs, not normalised; each pair once if X is Z."""
 
-    def prepare(self, X):
+    def prepare(self, X: Any) -> Any:
         prepared = PreparedSequences(X, np.ones(len(X)))
         if self.normalize:
             roots = np.sqrt(self._positive_diagonal(prepared))
             prepared.values = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)
         return prepared
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         K = self._pairs(X.sequences, Z.sequences)
         K *= X.values[:, None]
         K *= Z.values
         return K
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return self._diagonal(X.sequences) * X.values**2
 
     def _diagonal(self, X):
@@ -93,19 +96,27 @@ class WeightedDegree(PairKernel):
 
     positive_definite = True
 
-    def __init__(self, degree=3, shift=0, normalize=True, *, alphabet=None, unknown="error"):
+    def __init__(
+        self,
+        degree: int = 3,
+        shift: int = 0,
+        normalize: bool = True,
+        *,
+        alphabet: str | None = None,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> None:
         self.degree = degree
         self.shift = shift
         self.normalize = normalize
         self.alphabet = alphabet
         self.unknown = unknown
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
         check_positive_integer("degree", self.degree)
         check_integer("shift", self.shift)
 
-    def check_objects(self, X, name="X"):
+    def check_objects(self, X: Any, name: str = "X") -> Any:
         X = super().check_objects(X, name)
         check_equal_lengths(X, len(X[0]) if len(X) else 0, name)
         return X
@@ -127,7 +138,7 @@ class WeightedDegree(PairKernel):
         weighted_degree(x, z, gain, shift_weights, X is Z, K)
         return K
 
-    def feature_map(self):
+    def feature_map(self) -> FeatureMap:
         """A transformer to sparse features, words with positions such as "12:ACG".
 
         Only without a shift.
@@ -138,7 +149,7 @@ class WeightedDegree(PairKernel):
         """
         return FeatureMap(self)
 
-    def feature_table(self, X):
+    def feature_table(self, X: np.ndarray) -> FeatureTable:
         """The table of checked sequences."""
         if self.shift:
             raise ValueError(f"{self!r} has no sparse features; they need shift=0.")
@@ -201,7 +212,15 @@ class Subsequence(PairKernel):
 
     positive_definite = True
 
-    def __init__(self, n=3, decay=0.5, normalize=True, *, alphabet=None, unknown="error"):
+    def __init__(
+        self,
+        n: int = 3,
+        decay: float = 0.5,
+        normalize: bool = True,
+        *,
+        alphabet: str | None = None,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> None:
         self.n = n
         self.decay = decay
         self.normalize = normalize
@@ -209,10 +228,10 @@ class Subsequence(PairKernel):
         self.unknown = unknown
 
     @property
-    def shortest(self):
+    def shortest(self) -> int:
         return self.n
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
         check_positive_integer("n", self.n)
         check_number("decay", self.decay, above=0, most=1)

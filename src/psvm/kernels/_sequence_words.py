@@ -1,13 +1,24 @@
 """Kernels of sequences by their words of k letters: spectrum and mismatch."""
 
+from __future__ import annotations
+
 from itertools import combinations, product
 from math import comb
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._validation import check_flag, check_integer, check_positive_integer
-from ._sequence_features import LARGEST_CODE, FeatureKernel, counts, kmers, rank, spell
+from ._sequence_features import (
+    LARGEST_CODE,
+    FeatureKernel,
+    FeatureTable,
+    counts,
+    kmers,
+    rank,
+    spell,
+)
 
 MOST_NEIGHBOURS = 2**18
 """Words within m mismatches of one; each word of the data takes eight bytes for each of them."""
@@ -41,7 +52,15 @@ class Spectrum(FeatureKernel):
            [3., 3.]])
     """
 
-    def __init__(self, k=3, normalize=True, *, alphabet=None, unknown="error", presence=False):
+    def __init__(
+        self,
+        k: int = 3,
+        normalize: bool = True,
+        *,
+        alphabet: str | None = None,
+        unknown: Literal["error", "skip"] = "error",
+        presence: bool = False,
+    ) -> None:
         self.k = k
         self.normalize = normalize
         self.alphabet = alphabet
@@ -49,16 +68,17 @@ class Spectrum(FeatureKernel):
         self.presence = presence
 
     @property
-    def shortest(self):
+    def shortest(self) -> int:
         return self.k
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
         check_positive_integer("k", self.k)
         check_flag("presence", self.presence)
 
-    def feature_table(self, X):
-        columns, indptr, _, words = kmers(*self._encode(X), self.k)
+    def feature_table(self, X: np.ndarray) -> FeatureTable:
+        points, starts = self._encode(X)
+        columns, indptr, _, words = kmers(points, starts, self.k)
         F = counts(columns, indptr, len(words))
         if self.presence:
             F.data[:] = 1.0
@@ -92,7 +112,15 @@ class Mismatch(FeatureKernel):
     array([[7., 4., 2.]])
     """
 
-    def __init__(self, k=5, m=1, alphabet="ACGT", normalize=True, *, unknown="error"):
+    def __init__(
+        self,
+        k: int = 5,
+        m: int = 1,
+        alphabet: str = "ACGT",
+        normalize: bool = True,
+        *,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> None:
         self.k = k
         self.m = m
         self.alphabet = alphabet
@@ -100,10 +128,10 @@ class Mismatch(FeatureKernel):
         self.unknown = unknown
 
     @property
-    def shortest(self):
+    def shortest(self) -> int:
         return self.k
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         super().check_parameters()
         check_positive_integer("k", self.k)
         check_integer("m", self.m, most=self.k - 1)
@@ -121,8 +149,9 @@ class Mismatch(FeatureKernel):
                 f"at most {MOST_NEIGHBOURS} can be held. Use a smaller m or k."
             )
 
-    def feature_table(self, X):
-        columns, indptr, _, words = kmers(*self._encode(X), self.k)
+    def feature_table(self, X: np.ndarray) -> FeatureTable:
+        points, starts = self._encode(X)
+        columns, indptr, _, words = kmers(points, starts, self.k)
         alphabet = np.array([ord(letter) for letter in self.letters])
         near = self._neighbours(np.searchsorted(alphabet, words), len(alphabet))
         codes, places = rank(near)

@@ -4,6 +4,10 @@ A kernel is evaluated in the precision of its arguments: float32 only if both ar
 BLAS calls whose results are worked on tile by tile, while they are in the cache.
 """
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
@@ -27,10 +31,10 @@ class Linear(Kernel):
 
     positive_definite = True
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         return row_products(X, Z)
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return row_norms(X, squared=True)
 
 
@@ -50,25 +54,25 @@ class Polynomial(Kernel):
     array([[144.]])
     """
 
-    def __init__(self, gamma=1.0, coef0=0.0, degree=3):
+    def __init__(self, gamma: float = 1.0, coef0: float = 0.0, degree: float = 3) -> None:
         self.gamma = gamma
         self.coef0 = coef0
         self.degree = degree
 
     @property
-    def positive_definite(self):
+    def positive_definite(self) -> bool:
         """All coefficients of the polynomial are non-negative."""
         return self.gamma >= 0 and self.coef0 >= 0 and float(self.degree).is_integer()
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_number("gamma", self.gamma)
         check_number("coef0", self.coef0)
         check_number("degree", self.degree, least=0)
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         return self._of_products(row_products(X, Z))
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return self._of_products(row_norms(X, squared=True))
 
     def _of_products(self, K):
@@ -86,13 +90,13 @@ class _Exponential(Kernel):
 
     positive_definite = True
 
-    def __init__(self, gamma=1.0):
+    def __init__(self, gamma: float = 1.0) -> None:
         self.gamma = gamma
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_number("gamma", self.gamma, above=0)
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0], dtype=X.dtype)
 
 
@@ -111,7 +115,7 @@ class RBF(_Exponential):
            [0.135, 1.   ]])
     """
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         squares = SquaredDistances(X, Z, factor=-self.gamma)
         K = squares.empty()
         for rows, columns, D in squares:
@@ -135,7 +139,7 @@ class Laplacian(_Exponential):
     array([[0.135]])
     """
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         K = np.empty((X.shape[0], Z.shape[0]), dtype=np.result_type(X.dtype, Z.dtype))
         for rows, D in city_block_tiles(X, Z):
             D *= -self.gamma
@@ -158,22 +162,22 @@ class Plummer(Kernel):
            [0.5, 1. ]])
     """
 
-    def __init__(self, rho=1.0, zeta=1.0):
+    def __init__(self, rho: float = 1.0, zeta: float = 1.0) -> None:
         self.rho = rho
         self.zeta = zeta
 
     @property
-    def positive_definite(self):
+    def positive_definite(self) -> bool:
         """A completely monotone function of a Bernstein function of ``||x - z||^2``."""
         return self.rho > 0 and self.zeta > 0
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_number("rho", self.rho, least=0)
         check_number("zeta", self.zeta)
         if self.rho == 0 and self.zeta > 0:
             raise ValueError("rho must be > 0 unless zeta <= 0: equal vectors would divide by 0.")
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         squares = SquaredDistances(X, Z)
         K = squares.empty()
         for rows, columns, D in squares.repaired():
@@ -182,7 +186,7 @@ class Plummer(Kernel):
             np.power(D, -self.zeta, out=K[rows, columns])
         return K
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return np.full(X.shape[0], float(self.rho) ** -self.zeta, dtype=X.dtype)
 
 
@@ -202,13 +206,13 @@ class Sine(Kernel):
            [1., 0.]])
     """
 
-    def __init__(self, theta=1.0):
+    def __init__(self, theta: float = 1.0) -> None:
         self.theta = theta
 
-    def check_parameters(self):
+    def check_parameters(self) -> None:
         check_number("theta", self.theta)
 
-    def evaluate(self, X, Z):
+    def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         squares = SquaredDistances(X, Z)
         K = squares.empty()
         for rows, columns, D in squares.repaired():
@@ -217,11 +221,13 @@ class Sine(Kernel):
             np.sin(D, out=K[rows, columns])
         return K
 
-    def diagonal(self, X):
+    def diagonal(self, X: Any) -> np.ndarray:
         return np.zeros(X.shape[0], dtype=X.dtype)
 
 
-def make_kernel(name, *, gamma, degree, coef0, theta, rho, zeta):
+def make_kernel(
+    name: str, *, gamma: float, degree: float, coef0: float, theta: float, rho: float, zeta: float
+) -> Kernel:
     """The kernel object of a name as the estimators spell it; `gamma` is a number here."""
     choices = {
         "linear": lambda: Linear(),

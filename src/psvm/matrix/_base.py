@@ -1,13 +1,24 @@
 """The data matrix K as the solvers see it: products and blocks of columns, no single elements."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from .._core._dense import column_statistics, lines_times, row_moments, sum_of_lines
 from .._threads import map_blocks
-from ._block import DenseBlock
+from ._block import ColumnBlock, DenseBlock
 
+if TYPE_CHECKING:
+    from ._standardized import Standardized
+
+Statistics: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Weighted means, centred norms and plain norms of all columns."""
+Survey: TypeAlias = tuple[Statistics, np.ndarray | None]
+"""These, and a product ``K'v`` if there is a v."""
 FEW = 256
 """Up to this many columns their Gram matrix is formed at once."""
 TYPICAL = 16
@@ -114,46 +125,46 @@ class DataMatrix(ABC):
     shape: tuple[int, int]
 
     @abstractmethod
-    def matvec(self, a):
+    def matvec(self, a: np.ndarray) -> np.ndarray:
         """``K @ a`` for a vector or a block of vectors with P rows."""
 
     @abstractmethod
-    def rmatvec(self, v):
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
         """``K.T @ v`` for a vector or a block of vectors with L rows."""
 
     @abstractmethod
-    def columns(self, index):
+    def columns(self, index: slice | np.ndarray) -> np.ndarray:
         """``K[:, index]`` as a new dense float64 array; `index` is a slice or an integer array."""
 
-    def columns_matvec(self, index, a):
+    def columns_matvec(self, index: np.ndarray, a: np.ndarray) -> np.ndarray:
         """``K[:, index] @ a``, a few columns at a time."""
         product = np.zeros(self.shape[0])
         for block in block_slices(len(index), 8 * self.shape[0]):
             product += self.columns(index[block]) @ a[block]
         return product
 
-    def submatrix(self, rows, index):
+    def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """``K[rows][:, index]`` as a new dense float64 array."""
         return self.columns(index)[rows]
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         """``K[rows][:, columns]`` as a matrix of its own; both are arrays of indices."""
         return Part(self, rows, columns)
 
-    def column_block(self, K):
+    def column_block(self, K: Standardized) -> ColumnBlock:
         """A new, empty `ColumnBlock` of K, which standardises this matrix."""
         return DenseBlock(K)
 
-    def occupied(self, index):
+    def occupied(self, index: np.ndarray) -> np.ndarray:
         """Those of the columns `index` that may hold anything but zeros."""
         return index
 
-    def sample_rows(self, count):
+    def sample_rows(self, count: int) -> np.ndarray:
         """About `count` rows on which columns can be compared; none if that would say nothing."""
         L = self.shape[0]
         return np.linspace(0, L - 1, min(L, count)).astype(np.intp)
 
-    def centred_gram(self, means, weights):
+    def centred_gram(self, means: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """``(K - 1 m')' diag(w) (K - 1 m')`` for few columns."""
         L, P = self.shape
         Q = np.empty((P, P))
@@ -164,20 +175,22 @@ class DataMatrix(ABC):
             Q[:, block] = self.rmatvec(K_b) - np.multiply.outer(means, K_b.sum(axis=0))
         return Q
 
-    def survey(self, weights, v=None):
+    def survey(self, weights: np.ndarray, v: np.ndarray | None = None) -> Survey:
         """`column_statistics`, and ``K'v`` from the same pass over K if there is a v."""
         return self.column_statistics(weights), None if v is None else self.rmatvec(v)
 
-    def surveys(self, W, V):
+    def surveys(self, W: np.ndarray, V: np.ndarray) -> list[Survey]:
         """The `survey` for each of the rows of W and V, weights and vectors."""
         return [self.survey(w, v) for w, v in zip(W, V, strict=True)]
 
-    def moments(self, weights, v=None):
+    def moments(
+        self, weights: np.ndarray, v: np.ndarray | None = None
+    ) -> tuple[Statistics, np.ndarray | None, np.ndarray]:
         """`survey` and `centred_gram` together, for few columns; v is 0 where the weight is."""
         statistics, product = self.survey(weights, v)
         return statistics, product, self.centred_gram(statistics[0], weights)
 
-    def column_statistics(self, weights):
+    def column_statistics(self, weights: np.ndarray) -> Statistics:
         """Weighted means, centred norms and plain norms of all columns.
 
         With ``w = weights``: ``m = w'K / sum(w)``, ``s = sqrt(w'(K - m)^2)`` and ``sqrt(w'K^2)``.
@@ -190,7 +203,9 @@ class DataMatrix(ABC):
         means, squares = (np.concatenate(part) for part in zip(*parts, strict=True))
         return with_norms(means, squares, weights)
 
-    def normal(self, a, f):
+    def normal(
+        self, a: np.ndarray, f: Callable[[slice, np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """``v = f(K a)`` and ``K'v`` for a function that works row by row: ``f(rows, values)``."""
         v = f(slice(None), self.matvec(a))
         return v, self.rmatvec(v)

@@ -1,14 +1,19 @@
 """A dense array as data matrix."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
 
-from .._core._dense import column_statistics, gather, row_moments
+from .._core._dense import column_statistics, gather, occupied, row_moments
 from .._threads import map_blocks
 from ._base import (
     SHARED_BYTES,
     DataMatrix,
+    Statistics,
+    Survey,
     block_slices,
     gathered,
     products,
@@ -44,7 +49,9 @@ class DenseMatrix(DataMatrix):
         Size of K from which on threads share a pass.
     """
 
-    def __init__(self, K, *, pass_bytes=PASS_BYTES, shared_bytes=SHARED_BYTES):
+    def __init__(
+        self, K: np.ndarray, *, pass_bytes: int = PASS_BYTES, shared_bytes: int = SHARED_BYTES
+    ) -> None:
         self.K, self.shape, self._pass_bytes = K, K.shape, pass_bytes
         down, right = K.strides
         self._by_columns = abs(down) < abs(right)
@@ -64,13 +71,13 @@ class DenseMatrix(DataMatrix):
         self._map = map_blocks if K.nbytes >= shared_bytes else _in_turn
         self._blocks = block_slices(n, 8 * length, minimum=least, size=size)
 
-    def matvec(self, a):
+    def matvec(self, a: np.ndarray) -> np.ndarray:
         return self._sum(a) if self._by_columns else self._times(a)
 
-    def rmatvec(self, v):
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
         return self._times(v) if self._by_columns else self._sum(v)
 
-    def columns(self, index):
+    def columns(self, index: slice | np.ndarray) -> np.ndarray:
         if isinstance(index, slice):
             return np.array(self.K[:, index], dtype=np.float64, order="F")
         if self._rows is not None:
@@ -78,16 +85,23 @@ class DenseMatrix(DataMatrix):
             return gather(self._rows, np.where(index < 0, index + self.shape[1], index))
         return self.K[:, index].astype(np.float64, copy=False)
 
-    def submatrix(self, rows, index):
+    def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         return DenseMatrix(self.K[np.ix_(rows, columns)])
 
-    def column_statistics(self, weights):
+    def occupied(self, index: np.ndarray) -> np.ndarray:
+        if self._rows is not None:
+            return index[occupied(self._rows, index)]
+        blocks = block_slices(len(index), self.shape[0] * self.K.itemsize, size=CACHED_BYTES)
+        parts = [self.K[:, index[block]].any(axis=0) for block in blocks]
+        return index[np.concatenate(parts)] if parts else index
+
+    def column_statistics(self, weights: np.ndarray) -> Statistics:
         return self.survey(weights)[0]
 
-    def survey(self, weights, v=None):
+    def survey(self, weights: np.ndarray, v: np.ndarray | None = None) -> Survey:
         if self._by_columns:
             return self._column_survey(weights, v)
         product = None
@@ -110,7 +124,7 @@ class DenseMatrix(DataMatrix):
 
         return gathered(self._map(part, self._blocks), weights)
 
-    def surveys(self, W, V):
+    def surveys(self, W: np.ndarray, V: np.ndarray) -> list[Survey]:
         if not self._by_columns or self._floats:
             return super().surveys(W, V)
         totals = W.sum(axis=1, keepdims=True)
@@ -152,7 +166,9 @@ class DenseMatrix(DataMatrix):
 
         return reduce(np.add, self._map(part, self._blocks))
 
-    def moments(self, weights, v=None):
+    def moments(
+        self, weights: np.ndarray, v: np.ndarray | None = None
+    ) -> tuple[Statistics, np.ndarray | None, np.ndarray]:
         sample = self.K[typical_rows(weights)].astype(np.float64)
         varies = sample.min(axis=0) < sample.max(axis=0)
         guess = sample[:, varies]
@@ -168,7 +184,9 @@ class DenseMatrix(DataMatrix):
         statistics = with_norms(shift + rest, np.maximum(Q.diagonal(), 0.0), weights)
         return statistics, None if v is None else sums[1] + v.sum() * shift, Q
 
-    def normal(self, a, f):
+    def normal(
+        self, a: np.ndarray, f: Callable[[slice, np.ndarray], np.ndarray]
+    ) -> tuple[np.ndarray, np.ndarray]:
         L, P = self.shape
         v = np.empty(L)
 

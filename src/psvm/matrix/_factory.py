@@ -1,15 +1,18 @@
 """The factory of data matrices: the storage of K is looked at here, once."""
 
+from __future__ import annotations
+
 import numpy as np
 import scipy.sparse as sp
 
+from .._typing import MatrixLike
 from .._validation import as_stored, check_array, check_stored
 from ._base import DataMatrix
 from ._dense import DenseMatrix
 from ._sparse import SparseMatrix
 
 
-def as_matrix(K):
+def as_matrix(K: MatrixLike | DataMatrix) -> DataMatrix:
     """Wrap K as a `DataMatrix`; the only place where the storage of K is looked at.
 
     Parameters

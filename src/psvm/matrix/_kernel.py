@@ -1,15 +1,22 @@
 """The matrix of a kernel, evaluated lazily in blocks of columns."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
 from .._threads import map_blocks
+from .._typing import DTypeLike
 from .._validation import kernel_values
 from ._base import (
     BLOCK_BYTES,
     SHARED_BYTES,
     DataMatrix,
+    Statistics,
+    Survey,
     block_slices,
     block_statistics,
     gathered,
@@ -43,34 +50,41 @@ class KernelMatrix(DataMatrix):
         Z are floats as well, the kernel itself is evaluated in single precision.
     """
 
-    def __init__(self, kernel, X, Z, cache_size=1000, dtype=np.float64):
+    def __init__(
+        self,
+        kernel: Callable[[Any, Any], np.ndarray],
+        X: Any,
+        Z: Any,
+        cache_size: float = 1000,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
         self.kernel, self.X, self.Z = kernel, X, Z
         self.shape = L, P = (X.shape[0], Z.shape[0])
         self.dtype, self.cache_size = np.dtype(dtype), cache_size
         self._slices = block_slices(P, self.dtype.itemsize * L)
         bytes_of = [self.dtype.itemsize * L * (block.stop - block.start) for block in self._slices]
         self._n_kept = int(np.searchsorted(np.cumsum(bytes_of), cache_size * 2**20, side="right"))
-        self._kept = {}
+        self._kept: dict[int, np.ndarray] = {}
 
-    def matvec(self, a):
+    def matvec(self, a: np.ndarray) -> np.ndarray:
         a = np.ascontiguousarray(a)
         parts = self._map(lambda block, K_b: times(K_b, a[block]))
         return reduce(np.add, parts)
 
-    def rmatvec(self, v):
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
         v = np.ascontiguousarray(v)
         return np.concatenate(self._map(lambda block, K_b: sum_of(K_b, v)))
 
-    def column_statistics(self, weights):
+    def column_statistics(self, weights: np.ndarray) -> Statistics:
         return self.survey(weights)[0]
 
-    def survey(self, weights, v=None):
+    def survey(self, weights: np.ndarray, v: np.ndarray | None = None) -> Survey:
         def part(block, K_b):
             return *block_statistics(K_b, weights), None if v is None else sum_of(K_b, v)
 
         return gathered(self._map(part), weights)
 
-    def columns(self, index):
+    def columns(self, index: slice | np.ndarray) -> np.ndarray:
         if isinstance(index, slice):
             index = np.arange(*index.indices(self.shape[1]))
         index = np.asarray(index, dtype=np.intp)
@@ -84,11 +98,11 @@ class KernelMatrix(DataMatrix):
             out[:, ~kept] = self._evaluate(index[~kept])
         return out
 
-    def submatrix(self, rows, index):
+    def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         K_b = kernel_values(self.kernel, self.X[rows], self.Z[index])
         return np.asfortranarray(K_b, dtype=np.float64)
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         """A copy of kept values; beyond the cache, a kernel matrix with a cache of its own."""
         if self._n_kept < len(self._slices):
             parts = self.X[rows], self.Z[columns]

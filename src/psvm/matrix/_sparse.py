@@ -1,13 +1,19 @@
 """A SciPy sparse matrix or array as data matrix."""
 
+from __future__ import annotations
+
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .._core._sparse import power_sums, row_products
-from ._base import DataMatrix, spread, with_norms
-from ._block import SparseBlock
+from .._core._sparse import occupied, power_sums, row_products
+from ._base import DataMatrix, Statistics, spread, with_norms
+from ._block import ColumnBlock, SparseBlock
+
+if TYPE_CHECKING:
+    from ._standardized import Standardized
 
 BLOCK_ENTRIES = 2**17
 """Stored entries that are converted at a time."""
@@ -32,14 +38,14 @@ class SparseMatrix(DataMatrix):
         Stored entries that are converted at a time.
     """
 
-    def __init__(self, K, *, full=FULL, block_entries=BLOCK_ENTRIES):
+    def __init__(self, K: Any, *, full: float = FULL, block_entries: int = BLOCK_ENTRIES) -> None:
         self.K, self._full, self._block_entries = K, full, block_entries
         self.shape = K.shape
         self._by_columns = K.format == "csc"
         self._direct = K.dtype == np.float64
         self._density = K.nnz / max(K.shape[0] * K.shape[1], 1)
 
-    def matvec(self, a):
+    def matvec(self, a: np.ndarray) -> np.ndarray:
         if self._direct:
             return self.K @ a
         out = np.zeros((self.shape[0], *a.shape[1:]))
@@ -50,7 +56,7 @@ class SparseMatrix(DataMatrix):
                 out[block] = K_b @ a
         return out
 
-    def rmatvec(self, v):
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
         if self._direct:
             return self.K.T @ v
         out = np.zeros((self.shape[1], *v.shape[1:]))
@@ -61,39 +67,37 @@ class SparseMatrix(DataMatrix):
                 out += K_b.T @ v[block]
         return out
 
-    def columns(self, index):
+    def columns(self, index: slice | np.ndarray) -> np.ndarray:
         return self.K[:, index].astype(np.float64, copy=False).toarray(order="F")
 
-    def columns_matvec(self, index, a):
+    def columns_matvec(self, index: np.ndarray, a: np.ndarray) -> np.ndarray:
         return self.matvec(spread(a, index, self.shape[1]))
 
-    def submatrix(self, rows, index):
+    def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]
         return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
 
-    def part(self, rows, columns):
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         return self._like(self.K[rows][:, columns])
 
-    def column_block(self, K):
+    def column_block(self, K: Standardized) -> ColumnBlock:
         if self._density >= self._full:
             return super().column_block(K)
         return SparseBlock(K, self._stored_columns)
 
-    def occupied(self, index):
+    def occupied(self, index: np.ndarray) -> np.ndarray:
         if self._by_columns:
             return index[np.diff(self.K.indptr)[index] > 0]
-        stored = np.zeros(self.shape[1], dtype=bool)
-        if len(index):
-            for first in range(0, self.K.nnz, self._block_entries):
-                stored[self.K.indices[first : first + self._block_entries]] = True
-        return index[stored[index]]
+        return index[occupied(self.K)[index]] if len(index) else index
 
-    def sample_rows(self, count):
+    def sample_rows(self, count: int) -> np.ndarray:
         if self._density * count < ENTRIES:
             return np.empty(0, dtype=np.intp)
         return super().sample_rows(count)
 
-    def moments(self, weights, v=None):
+    def moments(
+        self, weights: np.ndarray, v: np.ndarray | None = None
+    ) -> tuple[Statistics, np.ndarray | None, np.ndarray]:
         if not self._direct:
             return super().moments(weights, v)
         total = weights.sum()
@@ -108,7 +112,7 @@ class SparseMatrix(DataMatrix):
         product = None if v is None else self.rmatvec(v)
         return with_norms(means, centred, weights), product, Q
 
-    def column_statistics(self, weights):
+    def column_statistics(self, weights: np.ndarray) -> Statistics:
         if not (self._direct and self.K.has_canonical_format):
             return self._careful_statistics(weights)
         K, total = self.K, weights.sum()

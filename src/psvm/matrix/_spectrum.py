@@ -1,12 +1,16 @@
 """How far a square matrix of relations is from a kernel."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
 from .._plotting import new_axes
+from .._typing import Axes, MatrixLike
 from .._validation import check_array, check_choice, check_positive_integer
 
 
@@ -39,18 +43,18 @@ class MatrixSpectrum:
         return self.eigenvalues < -len(size) * np.finfo(float).eps * size.max()
 
     @property
-    def negative_share(self):
+    def negative_share(self) -> float:
         """Share of the eigenvalues that are negative."""
         return float(np.mean(self._negative))
 
     @property
-    def negative_mass(self):
+    def negative_mass(self) -> float:
         """Share of the negative ones in the sum of the absolute eigenvalues."""
         total = np.abs(self.eigenvalues).sum()
         return float(np.abs(self.eigenvalues[self._negative]).sum() / total) if total > 0 else 0.0
 
     @property
-    def positive_semidefinite(self):
+    def positive_semidefinite(self) -> bool:
         """Whether the matrix could be the Gram matrix of a positive definite kernel."""
         symmetric = self.asymmetry <= len(self.eigenvalues) * np.finfo(float).eps
         return bool(symmetric and not self._negative.any())
@@ -62,7 +66,7 @@ class MatrixSpectrum:
             f"{100 * self.negative_mass:.1f} % of the absolute sum; asymmetry {self.asymmetry:.3g}"
         )
 
-    def plot(self, ax=None, *, most=100):
+    def plot(self, ax: Axes | None = None, *, most: int = 100) -> Axes:
         """Scree plot: absolute eigenvalues in decreasing order, negative ones in another colour.
 
         Parameters
@@ -89,7 +93,9 @@ class MatrixSpectrum:
         return ax
 
 
-def matrix_spectrum(K, *, kind="similarity"):
+def matrix_spectrum(
+    K: MatrixLike, *, kind: Literal["similarity", "dissimilarity"] = "similarity"
+) -> MatrixSpectrum:
     """Eigenvalues and asymmetry of a square matrix of relations.
 
     They tell how far the matrix is from a positive semidefinite kernel. The P-SVM takes it in any

@@ -1,9 +1,15 @@
 """Centring, scaling and weighting as a wrapper over any data matrix."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 
 from .._core._dense import centre_and_scale, standardise
-from ._base import BLOCK_BYTES, FEW, block_slices
+from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices
+from ._block import ColumnBlock
 
 CONSTANT = 1e-12
 """A column whose centred norm is at most this share of its norm has no variance."""
@@ -49,7 +55,20 @@ class Standardized:
         Column means and centred norms. The norm of a column that is zero in K̃ is 0.
     """
 
-    def __init__(self, matrix, weights=None, usable=None, y=None):
+    matrix: DataMatrix
+    shape: tuple[int, int]
+    weights: np.ndarray
+    means: np.ndarray
+    norms: np.ndarray
+    _surveyed: tuple[Any, ...]
+
+    def __init__(
+        self,
+        matrix: DataMatrix,
+        weights: np.ndarray | None = None,
+        usable: np.ndarray | None = None,
+        y: np.ndarray | None = None,
+    ) -> None:
         self._begin(matrix, weights)
         with np.errstate(over="ignore", invalid="ignore"):
             v = None if y is None else self._root * self.target(y)
@@ -61,7 +80,9 @@ class Standardized:
         self._know(*statistics, usable)
 
     @classmethod
-    def several(cls, matrix, weights, y):
+    def several(
+        cls, matrix: DataMatrix, weights: Sequence[np.ndarray | None], y: Sequence[np.ndarray]
+    ) -> list[Self]:
         """One for each of some weights and targets, from one pass over K if it is dense."""
         if matrix.shape[1] <= FEW or len(weights) == 1:
             return [cls(matrix, w, y=t) for w, t in zip(weights, y, strict=True)]
@@ -78,7 +99,7 @@ class Standardized:
         return several
 
     @property
-    def few(self):
+    def few(self) -> bool:
         """Whether the columns are so few that their Gram matrix is formed at once."""
         return self.shape[1] <= FEW
 
@@ -148,7 +169,7 @@ class Standardized:
         self.means[index], self.norms[index] = shift + self._rest[index], norms
         sizes[index] = np.hypot(norms, np.sqrt(self.weights.sum()) * np.abs(self.means[index]))
 
-    def target(self, y):
+    def target(self, y: np.ndarray) -> np.ndarray:
         """The centred and weighted target, ``sqrt(w) (y - mean)``; exactly 0 for a constant y."""
         shift, rest = self._means_of(y)
         counts = self.weights > 0
@@ -156,7 +177,7 @@ class Standardized:
             return np.zeros_like(y)
         return self._root * ((y - shift) - rest)
 
-    def mean(self, y):
+    def mean(self, y: np.ndarray) -> float:
         """The weighted mean of y."""
         return float(sum(self._means_of(y)))
 
@@ -165,7 +186,7 @@ class Standardized:
         shift = y[np.argmax(self.weights)]
         return shift, self.weights @ (y - shift) / self.weights.sum()
 
-    def matvec(self, a):
+    def matvec(self, a: np.ndarray) -> np.ndarray:
         """``K̃ @ a`` for a vector or a block of vectors."""
         scaled = (self._inverse * a.T).T
         scaled[self._delicate] = 0.0
@@ -174,13 +195,15 @@ class Standardized:
             product += self.columns(index) @ a[index]
         return product
 
-    def rmatvec(self, v):
+    def rmatvec(self, v: np.ndarray) -> np.ndarray:
         """``K̃.T @ v`` for a vector or a block of vectors."""
         weighted = (self._root * v.T).T
         return self._exact(self._centred(self.matrix.rmatvec(weighted), weighted), v)
 
     @staticmethod
-    def joint_rmatvec(matrices, vectors):
+    def joint_rmatvec(
+        matrices: Sequence[Standardized], vectors: Sequence[np.ndarray]
+    ) -> list[np.ndarray]:
         """``K̃.T @ v`` of some K̃ of the same K, with one vector each, in one pass over K."""
         if len(matrices) <= 1:
             return [K.rmatvec(v) for K, v in zip(matrices, vectors, strict=True)]
@@ -191,7 +214,7 @@ class Standardized:
             for K, v, product, w in zip(matrices, vectors, products, weighted, strict=True)
         ]
 
-    def correlations(self, y):
+    def correlations(self, y: np.ndarray) -> np.ndarray:
         """``K̃.T @ target(y)``."""
         known, weighted, product = self._surveyed
         if y is not known or len(self._delicate):
@@ -214,7 +237,7 @@ class Standardized:
         centre_and_scale(vectors, self.means, np.atleast_1d(weighted.sum(axis=0)), self._inverse)
         return vectors.T if product.ndim == 2 else vectors[0]
 
-    def evaluate(self, alpha, y):
+    def evaluate(self, alpha: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``r = y - K̃ alpha`` and ``K̃'r``; where K lies by rows, in one pass over it."""
         if len(self._delicate):
             r = y - self.matvec(alpha)
@@ -231,11 +254,11 @@ class Standardized:
         r = np.divide(weighted, self._root, out=np.zeros_like(weighted), where=self._root > 0)
         return r, self._inverse * product
 
-    def columns(self, index):
+    def columns(self, index: slice | np.ndarray) -> np.ndarray:
         """``K̃[:, index]`` as a dense array."""
         return self._standardised(self.matrix.columns(index), index, self._root)
 
-    def submatrix(self, rows, index):
+    def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         """``K̃[rows][:, index]`` as a dense array."""
         return self._standardised(self.matrix.submatrix(rows, index), index, self._root[rows])
 
@@ -247,15 +270,15 @@ class Standardized:
         standardise(K_b, self._rest[index], self._inverse[index], root)
         return K_b
 
-    def column_block(self):
+    def column_block(self) -> ColumnBlock:
         """A new, empty `ColumnBlock` of K̃."""
         return self.matrix.column_block(self)
 
-    def sample_rows(self, count):
+    def sample_rows(self, count: int) -> np.ndarray:
         """About `count` rows on which columns can be compared; none if that would say nothing."""
         return self.matrix.sample_rows(count)
 
-    def gram_columns(self, index, *, block_bytes=4 * BLOCK_BYTES):
+    def gram_columns(self, index: np.ndarray, *, block_bytes: int = 4 * BLOCK_BYTES) -> np.ndarray:
         """``Q[:, index]`` of ``Q = K̃'K̃``, with an exact unit diagonal."""
         L, P = self.shape
         Q_b = np.empty((P, len(index)), order="F")
@@ -265,7 +288,7 @@ class Standardized:
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b
 
-    def gram(self):
+    def gram(self) -> np.ndarray:
         """``Q = K̃'K̃`` for few columns, with an exact unit diagonal."""
         if len(self._delicate):
             Q = self.gram_columns(np.arange(self.shape[1]))
@@ -278,7 +301,7 @@ class Standardized:
         np.fill_diagonal(Q, self.norms > 0)
         return Q
 
-    def coef(self, alpha):
+    def coef(self, alpha: np.ndarray) -> tuple[np.ndarray, float]:
         """Coefficients of the raw columns: ``K̃ a`` without weights is ``K @ coef + shift``."""
         scaled = self._inverse * alpha
         return scaled, -float(self.means @ scaled)

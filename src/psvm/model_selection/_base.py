@@ -1,6 +1,8 @@
 """What `PSVCCV` and `PSVRCV` share: parameters, the choice, and the chosen model."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,6 +21,7 @@ from .._parameters import (
     check_parameters,
 )
 from .._plotting import new_axes
+from .._typing import Axes, MatrixLike
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
 from ._grid import make_epsilons
 from ._search import PathSearch
@@ -45,6 +48,17 @@ SHARED = (
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
+    best_params_: dict[str, Any]
+    best_score_: float
+    best_index_: int
+    C_: float
+    gamma_: float | str
+    epsilons_: np.ndarray
+    Cs_: np.ndarray
+    gammas_: np.ndarray
+    cv_results_: dict[str, Any]
+    n_splits_: int
+
     _constraints: ClassVar = {
         "epsilons": Later(),
         "min_ratio": Later(),
@@ -60,9 +74,9 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         "verbose": Flag(),
     }
     """Of the search; the other parameters are those of the model."""
-    _model = None
+    _model: Any = None
     """The class of the model."""
-    _shared = SHARED
+    _shared: tuple[str, ...] = SHARED
     _slack = 0.0
 
     def _fit(self, X, y, sample_weight):
@@ -105,7 +119,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
             )
         make_epsilons(self.epsilons, self.min_ratio)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict with the chosen model.
 
         Parameters
@@ -121,7 +135,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
 
-    def plot_path(self, ax=None):
+    def plot_path(self, ax: Axes | None = None) -> Axes:
         """Draw the mean score and its standard error along epsilon, a line for each gamma.
 
         The lines are those of the chosen C; the chosen point is marked. Needs matplotlib:

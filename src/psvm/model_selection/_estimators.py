@@ -1,11 +1,26 @@
 """`PSVCCV` and `PSVRCV`: the P-SVM with all parameters chosen by cross-validation."""
 
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
+from .._typing import (
+    ArrayLike,
+    ClassWeight,
+    CVLike,
+    DTypeLike,
+    KernelLike,
+    MatrixLike,
+    RandomState,
+    Scoring,
+    StrPath,
+    available_if,
+)
 from ..estimators import PSVC, PSVR, has_probability
 from ._base import SHARED, BaseCV
 from ._docstrings import PARAGRAPHS
@@ -49,6 +64,9 @@ class PSVCCV(ClassifierMixin, BaseCV):
     True
     """
 
+    best_estimator_: PSVC
+    classes_: np.ndarray
+
     _model = PSVC
     _shared = (*SHARED, "class_weight", "multi_class", "decision_function_shape", "probability")
     _slack = 0.01
@@ -56,36 +74,36 @@ class PSVCCV(ClassifierMixin, BaseCV):
     def __init__(
         self,
         *,
-        epsilons=20,
-        min_ratio=0.01,
-        Cs=(np.inf,),
-        gammas=None,
-        cv=None,
-        scoring=None,
-        rule="auto",
-        strategy="grid",
-        path_tol=0.01,
-        n_jobs=None,
-        results_file=None,
-        verbose=False,
-        kernel="rbf",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        landmarks=None,
-        n_landmarks=100,
-        random_state=None,
-        class_weight=None,
-        multi_class="ovo",
-        decision_function_shape="ovr",
-        probability=False,
-        tol=1e-4,
-        max_iter=None,
-        cache_size=1000,
-        dtype=np.float64,
-    ):
+        epsilons: int | ArrayLike = 20,
+        min_ratio: float = 0.01,
+        Cs: ArrayLike = (np.inf,),
+        gammas: ArrayLike | Literal["scale", "auto"] | None = None,
+        cv: CVLike = None,
+        scoring: Scoring = None,
+        rule: Literal["auto", "best", "one_standard_error"] = "auto",
+        strategy: Literal["grid", "coarse_to_fine"] = "grid",
+        path_tol: float = 0.01,
+        n_jobs: int | None = None,
+        results_file: StrPath | None = None,
+        verbose: bool = False,
+        kernel: KernelLike = "rbf",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        landmarks: Any = None,
+        n_landmarks: int = 100,
+        random_state: RandomState = None,
+        class_weight: ClassWeight = None,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        probability: Literal[False, "sigmoid", "isotonic"] = False,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        cache_size: float = 1000,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
         self.epsilons = epsilons
         self.min_ratio = min_ratio
         self.Cs = Cs
@@ -121,7 +139,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose the parameters and fit the model to all rows.
 
         Parameters
@@ -139,7 +157,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         """
         return self._fit(X, y, sample_weight)
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values of the chosen model.
 
         Parameters
@@ -156,7 +174,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         return self.best_estimator_.decision_function(X)
 
     @available_if(has_probability)
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Probabilities of the classes, if `probability` is set.
 
         Parameters
@@ -208,38 +226,40 @@ class PSVRCV(RegressorMixin, BaseCV):
     True
     """
 
+    best_estimator_: PSVR
+
     _model = PSVR
     _slack = 0.005
 
     def __init__(
         self,
         *,
-        epsilons=20,
-        min_ratio=0.0001,
-        Cs=(np.inf,),
-        gammas=None,
-        cv=None,
-        scoring=None,
-        rule="auto",
-        strategy="grid",
-        path_tol=0.01,
-        n_jobs=None,
-        results_file=None,
-        verbose=False,
-        kernel="rbf",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        landmarks=None,
-        n_landmarks=100,
-        random_state=None,
-        tol=1e-4,
-        max_iter=None,
-        cache_size=1000,
-        dtype=np.float64,
-    ):
+        epsilons: int | ArrayLike = 20,
+        min_ratio: float = 0.0001,
+        Cs: ArrayLike = (np.inf,),
+        gammas: ArrayLike | Literal["scale", "auto"] | None = None,
+        cv: CVLike = None,
+        scoring: Scoring = None,
+        rule: Literal["auto", "best", "one_standard_error"] = "auto",
+        strategy: Literal["grid", "coarse_to_fine"] = "grid",
+        path_tol: float = 0.01,
+        n_jobs: int | None = None,
+        results_file: StrPath | None = None,
+        verbose: bool = False,
+        kernel: KernelLike = "rbf",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        landmarks: Any = None,
+        n_landmarks: int = 100,
+        random_state: RandomState = None,
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        cache_size: float = 1000,
+        dtype: DTypeLike = np.float64,
+    ) -> None:
         self.epsilons = epsilons
         self.min_ratio = min_ratio
         self.Cs = Cs
@@ -271,7 +291,7 @@ class PSVRCV(RegressorMixin, BaseCV):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose the parameters and fit the model to all rows.
 
         Parameters

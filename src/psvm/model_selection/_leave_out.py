@@ -1,7 +1,9 @@
 """The error of one model on rows that it has not seen, without fitting it anew for each fold."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -9,8 +11,9 @@ from sklearn.model_selection import LeaveOneOut
 
 from .._folds import make_splits
 from .._threads import threads
+from .._typing import ArrayLike, CVLike, MatrixLike
 from .._validation import shown
-from ..estimators import BasePSVM, check_psvm, describe_for, prepare
+from ..estimators import PSVC, PSVR, BasePSVM, check_psvm, describe_for, prepare
 from ..matrix import FEW, DenseMatrix, Standardized, block_slices, with_norms
 from ..problem import Problem
 from ..solvers import WorkingSet
@@ -58,7 +61,14 @@ class HeldOut:
     n_support: np.ndarray
 
 
-def cross_val_error(model, X, y, *, cv="loo", sample_weight=None):
+def cross_val_error(
+    model: PSVC | PSVR,
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    cv: CVLike | Literal["loo"] = "loo",
+    sample_weight: ArrayLike | None = None,
+) -> HeldOut:
     """Leave-one-out or k-fold error of a model with given parameters.
 
     The kernel matrix is evaluated once, and the solution for all rows is where that of each fold

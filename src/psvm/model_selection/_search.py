@@ -11,6 +11,7 @@ from ._grid import Candidates, coarse, fine, make_epsilons, make_gammas
 from ._journal import Journal, fingerprint
 from ._paths import Fold, Grid, fold_result
 from ._scoring import make_score
+from ._table import without_rounding
 
 
 class PathSearch:
@@ -71,7 +72,8 @@ class PathSearch:
             return [self._round(self.Cs, self.gammas)]
         gammas = coarse(self.gammas) if not isinstance(self.gammas[0], str) else self.gammas
         first = self._round(coarse(self.Cs), gammas)
-        best = first.params[int(np.nanargmax(first.rows("scores").mean(axis=1)))]
+        scores = without_rounding(first.rows("scores").mean(axis=1))
+        best = first.params[int(np.nanargmax(scores))]
         Cs = fine(best["C"], first.Cs)
         return [first, self._round(Cs, fine(best["gamma"], gammas))]
 

@@ -3,6 +3,10 @@
 import numpy as np
 from scipy.stats import rankdata
 
+DIGITS = 10
+"""Digits of scores that count: models that are the same are not told apart by rounding."""
+MOST_DIGITS = 300
+"""More of them behind the point overflow."""
 RULES = ("auto", "best", "one_standard_error")
 
 
@@ -26,6 +30,13 @@ def cv_results(rounds):
     return table
 
 
+def without_rounding(scores):
+    """Scores without the last digits, in which those of one model may differ."""
+    largest = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
+    digits = DIGITS - int(np.ceil(np.log10(largest))) if largest > 0 else 0
+    return np.round(scores, min(digits, MOST_DIGITS))
+
+
 def choose(table, rule, slack):
     """Index of the chosen row of the table.
 
@@ -37,7 +48,7 @@ def choose(table, rule, slack):
     slack : float
         With "auto": share of the best score by which that of the chosen one may be worse.
     """
-    mean = table["mean_test_score"]
+    mean = without_rounding(table["mean_test_score"])
     if not np.isfinite(mean).any():
         raise ValueError("All scores are NaN or infinite; check the scoring and the data.")
     best = int(np.nanargmax(mean))

@@ -1,5 +1,7 @@
 """Models as text: to be read by people, or to predict by NumPy alone."""
 
+from __future__ import annotations
+
 from importlib.metadata import version
 
 import numpy as np
@@ -9,6 +11,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
+from .._typing import Estimator
 from .._validation import check_has
 from ..estimators import PER_COLUMN, BasePSVM, is_measured, unwrap
 from ..matrix import as_dense
@@ -16,7 +19,7 @@ from ..selection import PSVMSelector
 from ._models import summarise
 
 
-def export_text(model):
+def export_text(model: Estimator) -> str:
     """All there is to know about a fitted model, to be read by people.
 
     Parameters
@@ -75,7 +78,7 @@ def _object_text(z):
     return f"{name} {z}" if name else str(z)
 
 
-def export_numpy(model):
+def export_numpy(model: Estimator) -> str:
     """Python source with ``predict(X)`` for a fitted model that needs NumPy and nothing else.
 
     Parameters
@@ -108,7 +111,8 @@ def export_numpy(model):
             f"{type(machine).__name__} cannot be written as NumPy code; PSVC without `probability` "
             "and PSVR can."
         )
-    arrays, changes = {}, []
+    arrays: dict[str, np.ndarray] = {}
+    changes = []
     for number, step in enumerate(before):
         changes.append(_change(step, number, arrays))
     for short, name in zip(("ALPHA", "MEAN", "NORM"), PER_COLUMN, strict=True):

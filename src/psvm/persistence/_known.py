@@ -1,7 +1,10 @@
 """The classes that a model file may hold. Loading looks names up here and imports nothing else."""
 
+from __future__ import annotations
+
 import functools
 from importlib import import_module
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,6 +37,7 @@ from ._pack import (
 )
 from ._registry import Entry, Registry
 
+KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_"))
 """Certificates with vectors as long as the training data; their numbers are kept elsewhere."""
 
@@ -113,7 +117,7 @@ def _parts():
     yield Entry("psvm.selection.Scaled", Scaled, drop, check=checks.check_scaled)
 
 
-def register(cls):
+def register(cls: KernelClass) -> KernelClass:
     """Allow a kernel class of one's own in model files.
 
     Its parameters are written; they must be numbers, strings, arrays, or lists, tuples and dicts of

@@ -1,15 +1,20 @@
 """`save` and `load`: models as files that hold numbers and names, and no code."""
 
+from __future__ import annotations
+
 import json
 import os
 import warnings
+from collections.abc import Mapping
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Estimator, StrPath
 from .._validation import check_path
 from ..estimators import unwrap
 from ._codec import Decoder, Encoder
@@ -18,7 +23,7 @@ from ._errors import ModelFileError
 from ._known import registry
 
 
-def save(model, path, *, extra=None):
+def save(model: Estimator, path: StrPath, *, extra: Mapping[str, Any] | None = None) -> None:
     """Write a fitted model to a file without pickle.
 
     The file holds the support objects and what prediction needs besides, as arrays and JSON with a
@@ -67,7 +72,7 @@ def save(model, path, *, extra=None):
     write_container(path, metadata, encoder.arrays)
 
 
-def load(path):
+def load(path: StrPath) -> Estimator:
     """Read a model that `save` has written.
 
     Nothing in the file is executed. Checksum, version, names, dtypes, shapes and sizes are checked.
@@ -131,7 +136,7 @@ def _warn_of_versions(path, metadata):
         )
 
 
-def model_info(path):
+def model_info(path: StrPath) -> dict[str, Any]:
     """What a model file holds.
 
     Parameters

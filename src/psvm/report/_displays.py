@@ -1,9 +1,15 @@
 """Plots as objects: compute once with ``from_...``, draw with ``plot`` as often as wanted."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._plotting import new_axes
+from .._typing import ArrayLike, Axes, Estimator, Figure, MatrixLike
 from .._validation import (
     check_has,
     check_integer,
@@ -14,7 +20,7 @@ from .._validation import (
     shown,
 )
 from ..estimators import described_matrix, numeric_target, support_names, unwrap_psvm, weights
-from ..matrix import as_dense, matrix_spectrum
+from ..matrix import MatrixSpectrum, as_dense, matrix_spectrum
 from ..solvers import EpsilonPath, epsilon_path
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
 
@@ -53,7 +59,14 @@ class EpsilonPathDisplay:
     ['d', 'b']
     """
 
-    def __init__(self, path, *, names=None, epsilon=None):
+    ax_: Axes
+    figure_: Figure
+    lines_: list[Any]
+    counts_ax_: Axes
+
+    def __init__(
+        self, path: EpsilonPath, *, names: Sequence[str] | None = None, epsilon: float | None = None
+    ) -> None:
         if not isinstance(path, EpsilonPath):
             raise TypeError(f"path must be an EpsilonPath, got {shown(path)}.")
         if names is not None and len(check_list("names", names)) != path.alphas.shape[1]:
@@ -63,7 +76,14 @@ class EpsilonPathDisplay:
         self.path, self.names, self.epsilon = path, names, epsilon
 
     @classmethod
-    def from_path(cls, path, *, names=None, epsilon=None, ax=None):
+    def from_path(
+        cls,
+        path: EpsilonPath,
+        *,
+        names: Sequence[str] | None = None,
+        epsilon: float | None = None,
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw a path.
 
         Parameters
@@ -80,7 +100,9 @@ class EpsilonPathDisplay:
         return cls(path, names=names, epsilon=epsilon).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, ax=None):
+    def from_estimator(
+        cls, estimator: Estimator, X: MatrixLike, y: ArrayLike, *, ax: Axes | None = None
+    ) -> Self:
         """Draw the path of the problem that a fitted estimator solved.
 
         Parameters
@@ -100,7 +122,7 @@ class EpsilonPathDisplay:
         path = epsilon_path(K, numeric_target(parts.machine, y), parts.machine.C)
         return cls.from_path(path, names=names, epsilon=parts.machine.epsilon_, ax=ax)
 
-    def plot(self, ax=None, *, n_labels=8):
+    def plot(self, ax: Axes | None = None, *, n_labels: int = 8) -> Self:
         """Draw it.
 
         Parameters
@@ -175,7 +197,11 @@ class SupportDisplay:
     True
     """
 
-    def __init__(self, alpha, names):
+    ax_: Axes
+    figure_: Figure
+    bars_: Any
+
+    def __init__(self, alpha: np.ndarray, names: Sequence[str]) -> None:
         self.alpha, self.names = check_vector("alpha", alpha), check_list("names", names)
         if len(self.alpha) != len(self.names):
             raise ValueError(
@@ -184,7 +210,9 @@ class SupportDisplay:
             )
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, most=15):
+    def from_estimator(
+        cls, estimator: Estimator, *, ax: Axes | None = None, most: int = 15
+    ) -> Self:
         """Draw the support objects of a fitted estimator.
 
         Parameters
@@ -202,7 +230,7 @@ class SupportDisplay:
         alpha = weights(parts.machine)[parts.machine.support_]
         return cls(alpha, support_names(parts)).plot(ax, most=most)
 
-    def plot(self, ax=None, *, most=15):
+    def plot(self, ax: Axes | None = None, *, most: int = 15) -> Self:
         """Draw it.
 
         Parameters
@@ -262,7 +290,11 @@ class SearchDisplay:
     (2, 3)
     """
 
-    def __init__(self, results, *, params=None):
+    ax_: Axes
+    figure_: Figure
+    scores_: np.ndarray
+
+    def __init__(self, results: Mapping[str, Any], *, params: Sequence[str] | None = None) -> None:
         if not isinstance(results, dict) or "mean_test_score" not in results:
             raise TypeError(f"results must be the cv_results_ of a search, got {shown(results)}.")
         self.results = results
@@ -275,7 +307,9 @@ class SearchDisplay:
             )
 
     @classmethod
-    def from_estimator(cls, search, *, params=None, ax=None):
+    def from_estimator(
+        cls, search: Estimator, *, params: Sequence[str] | None = None, ax: Axes | None = None
+    ) -> Self:
         """Draw the results of a fitted search.
 
         Parameters
@@ -294,7 +328,7 @@ class SearchDisplay:
         check_is_fitted(search, "cv_results_")
         return cls(search.cv_results_, params=params).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw it.
 
         Parameters
@@ -407,11 +441,20 @@ class SpectrumDisplay:
     'absolute eigenvalue'
     """
 
-    def __init__(self, spectrum):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(self, spectrum: MatrixSpectrum) -> None:
         self.spectrum = spectrum
 
     @classmethod
-    def from_matrix(cls, K, *, kind="similarity", ax=None):
+    def from_matrix(
+        cls,
+        K: MatrixLike,
+        *,
+        kind: Literal["similarity", "dissimilarity"] = "similarity",
+        ax: Axes | None = None,
+    ) -> Self:
         """Draw the eigenvalues of a matrix.
 
         Parameters
@@ -427,7 +470,7 @@ class SpectrumDisplay:
         return cls(matrix_spectrum(K, kind=kind)).plot(ax)
 
     @classmethod
-    def from_estimator(cls, estimator, X, *, ax=None):
+    def from_estimator(cls, estimator: Estimator, X: MatrixLike, *, ax: Axes | None = None) -> Self:
         """Draw the eigenvalues of the matrix among the objects of a fitted estimator.
 
         Parameters
@@ -446,7 +489,7 @@ class SpectrumDisplay:
         K, _ = described_matrix(parts, X)
         return cls.from_matrix(K, ax=ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw it.
 
         Parameters

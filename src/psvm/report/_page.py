@@ -76,33 +76,33 @@ def _block(block):
 
 
 @_block.register
-def _(block: Text):
+def _(block: Text) -> str:
     return f"<p>{escape(block.text)}</p>"
 
 
 @_block.register
-def _(block: Code):
+def _(block: Code) -> str:
     return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
 
 
 @_block.register
-def _(block: Row):
+def _(block: Row) -> str:
     return f'<div class="row">{"".join(map(_block, block.blocks))}</div>'
 
 
 @_block.register
-def _(block: Notes):
+def _(block: Notes) -> str:
     return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in block.items)}</ul>"
 
 
 @_block.register
-def _(block: Warnings):
+def _(block: Warnings) -> str:
     notes = _block(Notes(block.items))
     return f'<div class="warnings" role="note" aria-label="Warnings">{notes}</div>'
 
 
 @_block.register
-def _(block: Figure):
+def _(block: Figure) -> str:
     data = base64.b64encode(block.svg).decode()
     return (
         f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{escape(block.alt)}">'
@@ -111,7 +111,7 @@ def _(block: Figure):
 
 
 @_block.register
-def _(block: TableBlock):
+def _(block: TableBlock) -> str:
     numeric = [
         bool(block.rows) and all(isinstance(row[j], Real) for row in block.rows)
         for j in range(len(block.headers))

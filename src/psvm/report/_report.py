@@ -1,14 +1,19 @@
 """`write_report`: from a fitted model and its data to one page."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 import platform
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from .._plotting import check_matplotlib
+from .._typing import ArrayLike, Estimator, MatrixLike, StrPath
 from .._validation import (
     check_integer,
     check_list,
@@ -33,21 +38,21 @@ PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 
 def write_report(
-    model,
-    X,
-    y,
-    path,
+    model: Estimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    path: StrPath,
     *,
-    title=None,
-    feature_names=None,
-    cv=5,
-    n_features=10,
-    random_state=0,
-    n_jobs=None,
-    command=None,
-    notes=(),
-    track=None,
-):
+    title: str | None = None,
+    feature_names: Sequence[str] | None = None,
+    cv: int = 5,
+    n_features: int = 10,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    command: str | None = None,
+    notes: Sequence[str] = (),
+    track: Callable[..., Any] | None = None,
+) -> Path:
     """Write a report about a fitted model as one HTML page that needs no network.
 
     It tells of the data and what is suspicious about it, the cross-validated error with an

@@ -1,12 +1,29 @@
 """Selection of genes in an AnnData object."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from sklearn.base import clone
 
 from .._validation import check_flag, check_has, check_text, shown
+from ._genes import GeneSelector
 from ._selector import PSVMSelector
 
+if TYPE_CHECKING:
+    from anndata import AnnData
 
-def select(adata, groupby, *, selector=None, layer=None, key_added="psvm", copy=False, **params):
+
+def select(
+    adata: AnnData,
+    groupby: str,
+    *,
+    selector: PSVMSelector | GeneSelector | None = None,
+    layer: str | None = None,
+    key_added: str = "psvm",
+    copy: bool = False,
+    **params: Any,
+) -> AnnData | None:
     """Select genes of an AnnData object that tell groups of cells or samples apart.
 
     Writes, with `key_added` in front, the columns ``_selected``, ``_ranking`` (1 for the selected

@@ -1,8 +1,13 @@
 """Checks of data and parameters that several selectors share."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
 
+from .._typing import MatrixLike
 from .._validation import (
     check_array,
     check_positive_integer,
@@ -104,7 +109,7 @@ def check_folds(splits, y):
 class CheckedSelectorMixin(SelectorMixin):
     """scikit-learn's `SelectorMixin` for data whose masks and indices are checked first."""
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> Any:
         """Reduce X to the selected features.
 
         Parameters
@@ -117,7 +122,7 @@ class CheckedSelectorMixin(SelectorMixin):
         """
         return named("X", super().transform, check_stored("X", X))
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: MatrixLike) -> Any:
         """Put zeros in place of the features that were not selected.
 
         Parameters

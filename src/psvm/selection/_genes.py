@@ -1,7 +1,10 @@
 """`GeneSelector`: the gene selection protocol as an estimator, with an honest error."""
 
+from __future__ import annotations
+
 import numbers
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn import config_context
@@ -9,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import LeaveOneOut, ParameterGrid
 from sklearn.svm import NuSVC
 from sklearn.utils import check_random_state
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -17,6 +19,7 @@ from .._docstrings import document
 from .._folds import make_splits
 from .._parallel import run
 from .._parameters import Flag, Has, Integer, Jobs, Later, Optional, check_parameters
+from .._typing import ArrayLike, CVLike, Estimator, MatrixLike, RandomState, available_if
 from .._validation import (
     check_labels,
     check_list,
@@ -153,6 +156,21 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     True
     """
 
+    order_: np.ndarray
+    ranking_: np.ndarray
+    frequency_: np.ndarray
+    mean_rank_: np.ndarray
+    n_features_: int
+    best_params_: dict[str, Any]
+    inner_error_: float
+    search_: SizeSearch
+    epsilons_: list[np.ndarray]
+    classifier_: Estimator
+    preprocessing_: Estimator
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _constraints: ClassVar = {
         "preprocessing": Optional(Has("fit_transform", "transform", what="a transformer")),
         "n_features": Later(),
@@ -169,17 +187,17 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     def __init__(
         self,
         *,
-        preprocessing=None,
-        n_features="auto",
-        smoothing=5,
-        epsilons=None,
-        n_epsilons=20,
-        classifier=None,
-        param_grid=None,
-        cv=None,
-        n_jobs=None,
-        verbose=False,
-    ):
+        preprocessing: Any = None,
+        n_features: int | Sequence[int] | Literal["auto"] = "auto",
+        smoothing: int = 5,
+        epsilons: Sequence[float] | None = None,
+        n_epsilons: int = 20,
+        classifier: Any = None,
+        param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        cv: CVLike = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
         self.preprocessing = preprocessing
         self.n_features = n_features
         self.smoothing = smoothing
@@ -197,7 +215,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         tags.input_tags.allow_nan = self.preprocessing is not None
         return tags
 
-    def fit(self, X, y):
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Rank the genes, choose their number and train the classifier.
 
         Parameters
@@ -225,7 +243,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         self._keep(prepared, y, lists, outer, search, models)
         return self
 
-    def evaluate(self, X, y, cv=None):
+    def evaluate(self, X: MatrixLike, y: ArrayLike, cv: CVLike = None) -> SelectionEvaluation:
         """Estimate the error of the whole protocol, honestly.
 
         Everything that `fit` does, including the choice of the number of genes and of the
@@ -255,7 +273,13 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         predictions, *others = zip(*found, strict=True)
         return SelectionEvaluation.create(y, splits, predictions, *others)
 
-    def significance(self, X, y, n_permutations=20, random_state=None):
+    def significance(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        n_permutations: int = 20,
+        random_state: RandomState = None,
+    ) -> SelectionSignificance:
         """Compare the selection frequencies with those for shuffled labels.
 
         The score of a gene is the share of folds and epsilons for which it is selected, where the
@@ -293,7 +317,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         frequencies, scores = zip(*found, strict=True)
         return SelectionSignificance.create(frequencies[0], scores[0], np.array(scores[1:]))
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predicted classes of new samples.
 
         Parameters
@@ -309,7 +333,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         return self.classifier_.predict(Z)
 
     @available_if(lambda self: hasattr(self._model(), "decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values of the classifier.
 
         Parameters

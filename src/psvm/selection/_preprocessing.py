@@ -1,6 +1,9 @@
 """Preprocessing of expression values as ordinary transformers, so that it runs inside the folds."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -9,11 +12,12 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Integer, Later, Number, check_parameters
+from .._typing import ArrayLike, DataFrame
 from .._validation import check_number, validate_data
 from ._checks import CheckedSelectorMixin
 
 
-def log_transformer(floor=1.0):
+def log_transformer(floor: float = 1.0) -> FunctionTransformer:
     """Transformer to the binary logarithm of values, those below `floor` raised to it first.
 
     Parameters
@@ -64,7 +68,10 @@ class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
      [3.5 1.5 5.5]]
     """
 
-    def fit(self, X, y=None):
+    reference_: np.ndarray
+    n_features_in_: int
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Take the reference distribution from the training samples.
 
         Parameters
@@ -87,7 +94,7 @@ class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.reference_ = reference
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Give samples the reference distribution.
 
         Parameters
@@ -122,7 +129,11 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
      [1. 3.]]
     """
 
-    def fit(self, X, y=None):
+    lowest_: np.ndarray
+    highest_: np.ndarray
+    n_features_in_: int
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Take the range from the training samples.
 
         Parameters
@@ -139,7 +150,7 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.lowest_, self.highest_ = X.min(axis=0), X.max(axis=0)
         return self
 
-    def transform(self, X):
+    def transform(self, X: ArrayLike) -> np.ndarray:
         """Clip values.
 
         Parameters
@@ -193,6 +204,9 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
      [7. 1.]]
     """
 
+    n_reliable_: np.ndarray
+    n_features_in_: int
+
     _constraints: ClassVar = {
         "p_values": Later(),
         "mask": Later(),
@@ -200,13 +214,20 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
         "q2": Integer(least=1),
     }
 
-    def __init__(self, p_values=None, *, mask=None, q1=0.05, q2=3):
+    def __init__(
+        self,
+        p_values: Callable[..., Any] | DataFrame | None = None,
+        *,
+        mask: ArrayLike | None = None,
+        q1: float = 0.05,
+        q2: int = 3,
+    ) -> None:
         self.p_values = p_values
         self.mask = mask
         self.q1 = q1
         self.q2 = q2
 
-    def fit(self, X, y=None):
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Find the genes that are reliably expressed in the training samples.
 
         Parameters

@@ -1,11 +1,16 @@
 """The features that matter, how surely, and which others could stand in for them."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._parallel import at_most
+from .._typing import ArrayLike, MatrixLike
 from .._validation import (
     check_array,
     check_integer,
@@ -14,7 +19,7 @@ from .._validation import (
     check_positive_integer,
     check_track,
 )
-from ._redundancy import stand_ins
+from ._redundancy import StandIns, stand_ins
 from ._selector import PSVMSelector
 
 N_HALVES = 20
@@ -50,12 +55,21 @@ class FeatureRanking:
     indices: np.ndarray
     importance: np.ndarray
     stability: np.ndarray
-    stand_ins: list
+    stand_ins: Sequence[StandIns | None]
     selector: PSVMSelector
 
 
-def rank_features(X, y, *, n_features=10, epsilon="auto", task="auto", random_state=0, n_jobs=None,
-                  track=None):  # fmt: skip
+def rank_features(
+    X: MatrixLike,
+    y: ArrayLike,
+    *,
+    n_features: int | None = 10,
+    epsilon: float | Literal["auto", "aicc"] = "auto",
+    task: Literal["auto", "classification", "regression"] = "auto",
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    track: Callable[..., Any] | None = None,
+) -> FeatureRanking:
     """Select features and say how often random halves of the rows give the same ones.
 
     Parameters

@@ -1,10 +1,13 @@
 """Which unselected features could stand in for the selected ones."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import ArrayLike, MatrixLike
 from .._validation import as_array, check_array, check_positive_integer
 from ..matrix import Standardized, as_matrix
 
@@ -45,7 +48,9 @@ class StandIns:
         return f"{self.feature if self.name is None else self.name}: {listed}"
 
 
-def stand_ins(X, selected, *, n=5, feature_names=None):
+def stand_ins(
+    X: MatrixLike, selected: ArrayLike, *, n: int = 5, feature_names: ArrayLike | None = None
+) -> list[StandIns]:
     """For each selected feature the unselected ones most correlated with it.
 
     A selection without redundancy leaves out whatever a selected feature says already. This list
@@ -106,7 +111,10 @@ def stand_ins(X, selected, *, n=5, feature_names=None):
 class StandInsMixin:
     """`stand_ins` for a fitted selector with `order_` and `n_features_`."""
 
-    def stand_ins(self, X, n=5):
+    order_: np.ndarray
+    n_features_: int
+
+    def stand_ins(self, X: MatrixLike, n: int = 5) -> list[StandIns]:
         """For each selected feature the unselected ones most correlated with it.
 
         Parameters

@@ -1,6 +1,9 @@
 """What `GeneSelector.evaluate` and `GeneSelector.significance` return."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.stats import binomtest, false_discovery_control
@@ -42,11 +45,19 @@ class SelectionEvaluation:
     n_samples: int
     indices: np.ndarray
     predictions: np.ndarray
-    supports: list
-    params: list
+    supports: list[np.ndarray]
+    params: list[dict[str, Any]]
 
     @classmethod
-    def create(cls, y, splits, predictions, inner_errors, supports, params):
+    def create(
+        cls,
+        y: np.ndarray,
+        splits: Any,
+        predictions: Any,
+        inner_errors: Any,
+        supports: Any,
+        params: Any,
+    ) -> Self:
         """Put the folds together."""
         indices = np.concatenate([test for _, test in splits])
         predictions = np.concatenate(predictions)
@@ -60,7 +71,7 @@ class SelectionEvaluation:
             params=list(params),
         )
 
-    def confidence_interval(self, level=0.95):
+    def confidence_interval(self, level: float = 0.95) -> tuple[float, float]:
         """Wilson's interval for the error, which treats the predictions as independent.
 
         Parameters
@@ -117,7 +128,7 @@ class SelectionSignificance:
     q_values: np.ndarray
 
     @classmethod
-    def create(cls, frequency, score, null):
+    def create(cls, frequency: np.ndarray, score: np.ndarray, null: np.ndarray) -> Self:
         """Compare scores with those of shuffles, an array of shape (shuffles, features)."""
         null = np.sort(null, axis=None)
         exceeding = len(null) - np.searchsorted(null, score * (1 - 1e-12), side="left")

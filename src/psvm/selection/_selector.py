@@ -1,14 +1,16 @@
 """`PSVMSelector`: the features with non-zero alpha, as a scikit-learn selector."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
 from .._parameters import Choice, Either, Later, Number, check_parameters
+from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState, Stored, available_if
 from .._validation import check_number, shown
 from ..estimators import (
     LANDMARKS,
@@ -23,6 +25,7 @@ from ..estimators import (
 from ..matrix import as_dense, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
+    Solution,
     check_weights,
     epsilon_path,
     make_solver,
@@ -163,6 +166,20 @@ default="rbf"
     (100, 3)
     """
 
+    order_: np.ndarray
+    ranking_: np.ndarray
+    importance_: np.ndarray
+    error_bound_: np.ndarray
+    alpha_: np.ndarray
+    epsilon_: float | np.ndarray
+    epsilon_max_: float | np.ndarray
+    solution_: Solution | list[Solution]
+    n_features_: int
+    classes_: np.ndarray
+    landmarks_: Stored | None
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     _constraints: ClassVar = {
         "epsilon": Either(Choice("auto", "aicc"), Number(above=0)),
         "epsilon_unit": Choice("absolute", "max"),
@@ -176,24 +193,24 @@ default="rbf"
 
     def __init__(
         self,
-        epsilon="auto",
+        epsilon: float | Literal["auto", "aicc"] = "auto",
         *,
-        epsilon_unit="absolute",
-        n_features=None,
-        C=np.inf,
-        task="auto",
-        landmarks=None,
-        n_landmarks=100,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        random_state=None,
-        tol=1e-4,
-    ):
+        epsilon_unit: Literal["absolute", "max"] = "absolute",
+        n_features: int | None = None,
+        C: float = np.inf,
+        task: Literal["auto", "classification", "regression"] = "auto",
+        landmarks: Any = None,
+        n_landmarks: int = 100,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        random_state: RandomState = None,
+        tol: float = 1e-4,
+    ) -> None:
         self.epsilon = epsilon
         self.epsilon_unit = epsilon_unit
         self.n_features = n_features
@@ -221,7 +238,7 @@ default="rbf"
     def _takes_vectors(self):
         return self.landmarks is None or super()._takes_vectors
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select features.
 
         Parameters
@@ -325,7 +342,7 @@ default="rbf"
         check_is_fitted(self)
         return self.importance_ > 0
 
-    def transform(self, X):
+    def transform(self, X: MatrixLike) -> Any:
         """Reduce X to the selected features.
 
         Parameters
@@ -346,7 +363,7 @@ default="rbf"
         return self._relations.values(X, self.get_support(indices=True))
 
     @available_if(lambda self: self.landmarks is None)
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: MatrixLike) -> Any:
         """Put zeros in place of the features that were not selected.
 
         Not with `landmarks`: relations cannot be turned back into X.
@@ -361,7 +378,7 @@ default="rbf"
         """
         return super().inverse_transform(X)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the selected features.
 
         Parameters

@@ -5,6 +5,8 @@ a feature in a problem of more classes by its best one-vs-rest value, which is t
 `PSVMSelector` as well.
 """
 
+from __future__ import annotations
+
 import warnings
 
 import numpy as np
@@ -13,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import NearestNeighbors
 from sklearn.svm import SVC
 
+from .._typing import ArrayLike
 from .._validation import check_number, check_positive_integer, check_X_y, target_type
 from ..matrix import Standardized, as_matrix
 
@@ -29,7 +32,7 @@ STEPS = 200_000
 """Steps of one support vector machine: some seconds at most for some thousand samples."""
 
 
-def fisher(X, y):
+def fisher(X: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Fisher criterion ``(m_1 - m_2)^2 / (v_1 + v_2)`` of class means and variances.
 
     Parameters
@@ -52,7 +55,7 @@ def fisher(X, y):
     return _best_over_classes(X, y, lambda a, b: _ratio(_shift(a, b) ** 2, _var(a) + _var(b)))
 
 
-def signal_to_noise(X, y):
+def signal_to_noise(X: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Signal-to-noise ratio ``|m_1 - m_2| / (s_1 + s_2)`` of means and standard deviations.
 
     Parameters
@@ -79,7 +82,7 @@ def signal_to_noise(X, y):
     )
 
 
-def t_test(X, y):
+def t_test(X: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Absolute value of Welch's t statistic.
 
     Parameters
@@ -105,7 +108,7 @@ def t_test(X, y):
     )
 
 
-def pearson(X, y):
+def pearson(X: ArrayLike, y: ArrayLike) -> np.ndarray:
     """Absolute correlation with the target: numbers, or classes coded as -1 and +1.
 
     Parameters
@@ -136,7 +139,7 @@ def _correlation(X, target):
     return np.abs(Standardized(as_matrix(X)).rmatvec(centred)) / (np.linalg.norm(centred) or 1.0)
 
 
-def relief(X, y, n_neighbors=10):
+def relief(X: ArrayLike, y: ArrayLike, n_neighbors: int = 10) -> np.ndarray:
     """ReliefF: how much farther neighbours of other classes are than those of the same class.
 
     Features are scaled to [0, 1] and distances are sums of absolute differences. For each sample
@@ -185,7 +188,9 @@ def relief(X, y, n_neighbors=10):
     return scores / len(y)
 
 
-def rfe(X, y, C=1.0, step=0.1, max_iter=STEPS):
+def rfe(
+    X: ArrayLike, y: ArrayLike, C: float = 1.0, step: float = 0.1, max_iter: int = STEPS
+) -> np.ndarray:
     """Recursive feature elimination with a linear support vector machine.
 
     In each round the share `step` of the features that are left, at least one, with the smallest
@@ -257,7 +262,7 @@ def _fit(machine, X, y):
         return machine.fit(X, y)
 
 
-def r2w2(X, y, ridge=0.1, max_iter=50):
+def r2w2(X: ArrayLike, y: ArrayLike, ridge: float = 0.1, max_iter: int = 50) -> np.ndarray:
     """Scaling factors of the features that minimise the bound ``R^2 W^2`` of Weston et al. (2000).
 
     R is the radius of the smallest ball around the scaled samples and 1/W the margin of the

@@ -1,18 +1,22 @@
 """The path of solutions along decreasing epsilon."""
 
+from __future__ import annotations
+
 import warnings
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._threads import threads
+from .._typing import ArrayLike, MatrixLike
 from .._validation import check_choice, check_number, check_positive_integer, check_vector
-from ..matrix import Standardized
+from ..matrix import DataMatrix, Standardized
 from ..problem import Problem
 from ._follow import follow
 from ._homotopy import Points, homotopy_workspace, trace
-from ._path_result import join, make_path
+from ._path_result import EpsilonPath, join, make_path
 from ._solution import Status
 from ._solve import check_data
 from ._working_set import WorkingSet
@@ -28,19 +32,19 @@ LOOSE, NEAR = 0.01, 0.97
 
 
 def epsilon_path(
-    K,
-    y,
-    C=np.inf,
+    K: MatrixLike | DataMatrix,
+    y: ArrayLike,
+    C: float = np.inf,
     *,
-    epsilons=None,
-    n_epsilons=100,
-    min_ratio=1e-3,
-    max_features=None,
-    method="auto",
-    sample_weight=None,
-    tol=1e-9,
-    max_iter=None,
-):
+    epsilons: ArrayLike | None = None,
+    n_epsilons: int = 100,
+    min_ratio: float = 1e-3,
+    max_features: int | None = None,
+    method: Literal["auto", "homotopy", "grid"] = "auto",
+    sample_weight: ArrayLike | None = None,
+    tol: float = 1e-9,
+    max_iter: int | None = None,
+) -> EpsilonPath:
     """Solutions of the P-SVM problem along decreasing epsilon.
 
     The path starts at ``epsilon_max = ||K̃'y||_inf``, where alpha = 0, and lets one column after the
@@ -107,19 +111,19 @@ def epsilon_path(
 
 
 def epsilon_paths(
-    K,
-    y,
-    C=np.inf,
+    K: MatrixLike | DataMatrix,
+    y: ArrayLike,
+    C: float = np.inf,
     *,
-    sample_weight=None,
-    epsilons=None,
-    n_epsilons=100,
-    min_ratio=1e-3,
-    max_features=None,
-    method="auto",
-    tol=1e-9,
-    max_iter=None,
-):
+    sample_weight: ArrayLike | None = None,
+    epsilons: ArrayLike | None = None,
+    n_epsilons: int = 100,
+    min_ratio: float = 1e-3,
+    max_features: int | None = None,
+    method: Literal["auto", "homotopy", "grid"] = "auto",
+    tol: float = 1e-9,
+    max_iter: int | None = None,
+) -> list[EpsilonPath]:
     """Paths for several weights of the rows of one matrix, or for several targets.
 
     These are the paths of `epsilon_path`, such as those of the folds of a cross-validation, of
@@ -183,7 +187,7 @@ class _Options:
     """What the paths of one call share, checked."""
 
     C: float
-    epsilons: np.ndarray | None
+    epsilons: Any
     n_epsilons: int
     min_ratio: float
     max_features: int | None

@@ -1,5 +1,7 @@
 """The result of following a path: solutions along decreasing epsilon."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -8,6 +10,7 @@ import scipy.sparse as sp
 
 from .._core._homotopy import nonzeros
 from .._plotting import new_axes
+from .._typing import Axes
 from .._validation import check_number
 from ..matrix import as_dense
 from ._solution import Status
@@ -73,11 +76,11 @@ class EpsilonPath:
     _b: float
 
     @property
-    def n_selected(self):
+    def n_selected(self) -> np.ndarray:
         return np.diff(self.alphas.indptr)
 
     @cached_property
-    def order(self):
+    def order(self) -> np.ndarray:
         a = self._knot_alphas.tocoo()
         first = np.full(a.shape[1], a.shape[0])
         np.minimum.at(first, a.col, a.row)
@@ -85,16 +88,16 @@ class EpsilonPath:
         return a.col[here][np.lexsort((-np.abs(a.data[here]), a.row[here]))]
 
     @cached_property
-    def coefs(self):
+    def coefs(self) -> sp.csr_array:
         coefs = self.alphas.copy()
         coefs.data = coefs.data / self._norms[coefs.indices]
         return coefs
 
     @property
-    def intercepts(self):
+    def intercepts(self) -> np.ndarray:
         return self._b - self.coefs @ self._means
 
-    def alpha_at(self, epsilon):
+    def alpha_at(self, epsilon: float) -> np.ndarray:
         """The solution at any epsilon of the path, in the units of the standardised matrix.
 
         Between two knots of the homotopy it is linear, so that this is exact. A path on a grid has
@@ -133,7 +136,7 @@ class EpsilonPath:
     def _row(self, knot):
         return as_dense(self._knot_alphas[[knot]])[0]
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the coefficients and the number of non-zero ones against epsilon.
 
         Needs matplotlib: ``pip install "psvm[plot]"``.

@@ -1,14 +1,17 @@
 """The SMO of Knebel et al. 2008: its options and its outer loop."""
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._core import _smo as _compiled
+from .._core._smo import Core
 from .._parameters import Flag
-from ..problem import kkt_violation, objective
+from ..matrix import Standardized
+from ..problem import Problem, kkt_violation, objective
 from ._clock import Clock
 from ._solution import Solution, Status
 from ._solver import Solver
@@ -70,11 +73,18 @@ class SMO(Solver):
     block: bool = True
     anneal: bool = True
 
-    def workspace(self, K):
+    def workspace(self, K: Standardized) -> Any:
         """The columns of Q that were evaluated."""
         return GramColumns(K)
 
-    def minimise(self, problem, *, start=None, workspace=None, core=_compiled.Core):
+    def minimise(
+        self,
+        problem: Problem,
+        *,
+        start: np.ndarray | None = None,
+        workspace: Any = None,
+        core: Any = Core,
+    ) -> Solution:
         """Solve a problem; `core` is the inner loop. See `Solver.minimise`."""
         columns = self.workspace(problem.K) if workspace is None else workspace
         return _SMORun(self, problem, start, columns, core).solve()

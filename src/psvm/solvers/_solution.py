@@ -1,11 +1,14 @@
 """What every solver returns."""
 
+from __future__ import annotations
+
 import enum
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
-from ..problem import duality_gap, kkt_violation, objective
+from ..problem import Problem, duality_gap, kkt_violation, objective
 
 
 class Status(enum.Enum):
@@ -101,7 +104,9 @@ class Solution(StatusByName):
     intercept: float
 
     @classmethod
-    def certified(cls, problem, alpha, r, F, **counts):
+    def certified(
+        cls, problem: Problem, alpha: np.ndarray, r: np.ndarray, F: np.ndarray, **counts: Any
+    ) -> Self:
         """A solution with its certificate; r and F are the residual and gradient at alpha."""
         C, epsilon = problem.C, problem.epsilon
         coef, shift = problem.K.coef(alpha)
@@ -119,7 +124,7 @@ class Solution(StatusByName):
         )
 
     @property
-    def support(self):
+    def support(self) -> np.ndarray:
         """Indices of the non-zero variables."""
         return np.flatnonzero(self.alpha)
 

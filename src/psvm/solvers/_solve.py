@@ -1,37 +1,42 @@
 """The low-level function: a matrix, a target and two parameters in, a `Solution` out."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._parameters import LIMITS
 from .._threads import threads
+from .._typing import ArrayLike, MatrixLike
 from .._validation import (
     check_number,
     check_vector,
     shown,
 )
-from ..matrix import Standardized, check_matrix
+from ..matrix import DataMatrix, Standardized, check_matrix
 from ..problem import Problem
 from ._smo import SMO
 from ._solution import Solution, Status
+from ._solver import Solver
 from ._working_set import WorkingSet
 
 
 def solve(
-    K,
-    y,
-    C=np.inf,
+    K: MatrixLike | DataMatrix,
+    y: ArrayLike,
+    C: float = np.inf,
     *,
-    epsilon,
-    solver="auto",
-    tol=1e-4,
-    max_iter=None,
-    max_time=None,
-    warm_start=None,
-    sample_weight=None,
-):
+    epsilon: float,
+    solver: Literal["auto"] | Solver = "auto",
+    tol: float = 1e-4,
+    max_iter: int | None = None,
+    max_time: float | None = None,
+    warm_start: ArrayLike | Solution | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Solution:
     """Solve the P-SVM problem of a matrix and a target.
 
     The columns of K are centred and scaled to unit norm, implicitly: K is never copied. With the

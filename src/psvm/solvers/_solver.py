@@ -1,10 +1,17 @@
 """What all solvers have in common."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from .._parameters import LIMITS, Optional, check_parameters
+from ..matrix import Standardized
+from ..problem import Problem
+from ._solution import Solution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +27,9 @@ class Solver(ABC):
     def __post_init__(self):
         check_parameters(self)
 
-    def with_defaults(self, *, tol, max_iter=None, max_time=None):
+    def with_defaults(
+        self, *, tol: float, max_iter: int | None = None, max_time: float | None = None
+    ) -> Self:
         """Fill in what was left open with the limits of the caller."""
         return replace(
             self,
@@ -30,11 +39,13 @@ class Solver(ABC):
         )
 
     @abstractmethod
-    def workspace(self, K):
+    def workspace(self, K: Standardized) -> Any:
         """What solves with the same standardised matrix K can share."""
 
     @abstractmethod
-    def minimise(self, problem, *, start=None, workspace=None):
+    def minimise(
+        self, problem: Problem, *, start: np.ndarray | None = None, workspace: Any = None
+    ) -> Solution:
         """Solve a problem.
 
         Parameters

@@ -1,14 +1,17 @@
 """The fast solver: exact solutions of small problems over a growing working set."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._core._active_set import ActiveSet
 from .._core._dense import diverse
 from .._parameters import Integer
-from ..problem import kkt_violation
+from ..matrix import Standardized
+from ..problem import Problem, kkt_violation
 from ._clock import Clock
 from ._solution import Solution, Status
 from ._solver import Solver
@@ -83,11 +86,13 @@ class WorkingSet(Solver):
 
     batch: int = BATCH
 
-    def workspace(self, K):
+    def workspace(self, K: Standardized) -> Any:
         """Columns, their products and their factor."""
         return Workspace(K)
 
-    def minimise(self, problem, *, start=None, workspace=None):
+    def minimise(
+        self, problem: Problem, *, start: np.ndarray | None = None, workspace: Any = None
+    ) -> Solution:
         """Solve a problem. See `Solver.minimise`."""
         if workspace is None:
             workspace = Workspace(problem.K)

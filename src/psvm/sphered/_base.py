@@ -1,8 +1,10 @@
 """Parameters, fit and decision values of `SpheredSVC` and `SpheredSVCCV`."""
 
+from __future__ import annotations
+
 import warnings
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -10,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import LIMITS, Choice, Flag, Later, Number, check_parameters
+from .._typing import ClassWeight, KernelLike
 from .._validation import check_decisions, check_labels, class_factors, kernel_values
 from ..estimators import KernelChoice, KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
 from ..matrix import BLOCK_BYTES, as_dense, block_slices
-from ..solvers import Status, check_weights
+from ..solvers import DualSolution, Status, check_weights
 from ._training import SpheredOptions, TrainingFeatures, TrainingGram
 
 LAM = Number(least=0, most=1)
@@ -22,6 +25,23 @@ LAM = Number(least=0, most=1)
 
 class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     """Everything but the choice of lam."""
+
+    classes_: np.ndarray
+    lam_: float
+    alpha_: np.ndarray
+    support_: np.ndarray
+    basis_: np.ndarray
+    dual_coef_: np.ndarray
+    intercept_: np.ndarray
+    capacity_: np.ndarray
+    capacity_bound_: np.ndarray
+    margin_: np.ndarray
+    kkt_violation_: float
+    dual_gap_: float
+    solutions_: tuple[DualSolution, ...]
+    n_iter_: int
+    n_features_in_: int
+    feature_names_in_: np.ndarray
 
     _constraints: ClassVar = {
         "C": Number(above=0, infinite=True),
@@ -37,23 +57,23 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
     def __init__(
         self,
         *,
-        C=100.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        center=True,
-        solver="auto",
-        class_weight=None,
-        decision_function_shape="ovr",
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        cache_size=1000,
-    ):
+        C: float = 100.0,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        center: bool = True,
+        solver: Literal["auto", "direct", "incremental"] = "auto",
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        cache_size: float = 1000,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.gamma = gamma

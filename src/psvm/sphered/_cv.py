@@ -1,12 +1,15 @@
 """`SpheredSVCCV`: lam chosen by cross-validation."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from .._docstrings import DEFINITE_KERNEL, document
 from .._folds import make_splits
 from .._parameters import Later
+from .._typing import ArrayLike, ClassWeight, CVLike, KernelLike, MatrixLike
 from .._validation import check_vector
 from ..estimators import class_scores, fit_pairs
 from ._base import BaseSphered
@@ -55,30 +58,34 @@ class SpheredSVCCV(BaseSphered):
     True
     """
 
+    lams_: np.ndarray
+    scores_: np.ndarray
+    best_score_: float
+
     _constraints: ClassVar = {"lams": Later(), "cv": Later()}
 
     def __init__(
         self,
-        lams=None,
+        lams: ArrayLike | None = None,
         *,
-        cv=None,
-        C=100.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        center=True,
-        solver="auto",
-        class_weight=None,
-        decision_function_shape="ovr",
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        cache_size=1000,
-    ):
+        cv: CVLike = None,
+        C: float = 100.0,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        center: bool = True,
+        solver: Literal["auto", "direct", "incremental"] = "auto",
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        cache_size: float = 1000,
+    ) -> None:
         super().__init__(
             C=C,
             kernel=kernel,
@@ -100,7 +107,7 @@ class SpheredSVCCV(BaseSphered):
         self.lams = lams
         self.cv = cv
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose lam and fit the model to all rows.
 
         Parameters

@@ -1,8 +1,11 @@
 """`SpheredSVC`: the Sphered SVM for a given lam."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import ClassVar, Literal, Self
 
 from .._docstrings import DEFINITE_KERNEL, document
+from .._typing import ArrayLike, ClassWeight, KernelLike, MatrixLike
 from ._base import LAM, BaseSphered
 from ._docstrings import PARAGRAPHS
 
@@ -52,25 +55,25 @@ class SpheredSVC(BaseSphered):
 
     def __init__(
         self,
-        lam=0.5,
+        lam: float = 0.5,
         *,
-        C=100.0,
-        kernel="rbf",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        theta=1.0,
-        rho=1.0,
-        zeta=1.0,
-        center=True,
-        solver="auto",
-        class_weight=None,
-        decision_function_shape="ovr",
-        tol=1e-4,
-        max_iter=None,
-        max_time=None,
-        cache_size=1000,
-    ):
+        C: float = 100.0,
+        kernel: KernelLike = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 0.0,
+        theta: float = 1.0,
+        rho: float = 1.0,
+        zeta: float = 1.0,
+        center: bool = True,
+        solver: Literal["auto", "direct", "incremental"] = "auto",
+        class_weight: ClassWeight = None,
+        decision_function_shape: Literal["ovr", "ovo"] = "ovr",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        max_time: float | None = None,
+        cache_size: float = 1000,
+    ) -> None:
         super().__init__(
             C=C,
             kernel=kernel,
@@ -91,7 +94,7 @@ class SpheredSVC(BaseSphered):
         )
         self.lam = lam
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
