@@ -131,7 +131,8 @@ EXEMPT = RESULTS | {
     "psvm.matrix.DataMatrix",
     "psvm.solvers.Solver",
     "psvm.cli.main",  # its errors are exit codes
-    "psvm.matrix.DenseMatrix",  # what the solvers are made of: their callers have checked
+    # What the solvers are made of: their callers have checked.
+    "psvm.matrix.DenseMatrix",
     "psvm.matrix.SparseMatrix",
     "psvm.matrix.Standardized",
     "psvm.matrix.KernelMatrix",

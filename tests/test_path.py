@@ -14,8 +14,8 @@ from sklearn.linear_model import Lasso, lars_path
 import psvm
 import reference
 from psvm.kernels import RBF, Linear
-from psvm.matrix import KernelMatrix, as_matrix
-from psvm.solvers import _homotopy, _path, _working_set
+from psvm.matrix import KernelMatrix, Standardized, as_matrix
+from psvm.solvers import _homotopy, _path
 
 KKT = 1e-9
 """Share of ||K̃'y||_inf that a violation may have anywhere on the path: what is promised."""
@@ -112,7 +112,7 @@ def test_random_problems(degenerate):
 @pytest.mark.parametrize("degenerate", [False, True])
 def test_random_problems_with_a_working_set(monkeypatch, degenerate):
     """Few columns would be taken in all at once; here they join and leave as many columns do."""
-    monkeypatch.setattr(_working_set, "FEW", 0)
+    monkeypatch.setattr(Standardized, "few", False)
     monkeypatch.setattr(_homotopy, "ROOM", 3)
     check_random(range(200, 300), degenerate=degenerate)
 
@@ -132,7 +132,7 @@ def test_many_columns(rng):
 @pytest.mark.parametrize("degenerate", [False, True])
 def test_many_random_problems(block, degenerate, monkeypatch):
     if block % 2:
-        monkeypatch.setattr(_working_set, "FEW", 0)
+        monkeypatch.setattr(Standardized, "few", False)
     check_random(range(1000 + 300 * block, 1300 + 300 * block), degenerate=degenerate)
 
 

@@ -15,6 +15,7 @@ QUESTIONS = {"issparse", "isspmatrix", "spmatrix", "sparray"}
 CONVERSIONS = {"toarray", "todense", "tocsr"}
 ALLOWED = {
     "matrix/": "the room that knows",
+    "_typing.py": "the types of annotations",
     "_validation.py": "checks of arguments, below that room",
     "io/_formats.py": "readers make sparse tables",
     "io/_matrix_market.py": "readers make sparse tables",

@@ -1,7 +1,6 @@
 """The data matrix: one protocol, several storages, one place that chooses among them."""
 
 from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times, with_norms
-from ._block import ColumnBlock
 from ._dense import DenseMatrix
 from ._distances import SquaredDistances, city_block_tiles, row_products, row_slices
 from ._factory import as_matrix, check_matrix
