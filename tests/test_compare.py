@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
@@ -23,6 +24,7 @@ from sklearn.svm import SVC
 
 from psvm import PSVC
 from psvm import evaluation as ev
+from reference import decided
 
 
 @pytest.fixture(scope="module")
@@ -39,8 +41,16 @@ def models():
     }
 
 
+def assert_errors_are_decided(model, X, y, cv):
+    """The premise of equal error rates: no row is near the boundary of its fold."""
+    for train, test in cv.split(X, y):
+        assert decided(clone(model).fit(X[train], y[train]).decision_function(X[test]))
+
+
 def test_values_are_those_of_cross_validation(cancer):
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
+    for name in ("P-SVM", "SVM"):
+        assert_errors_are_decided(models()[name], *cancer, cv)
     report = ev.compare(
         models(), *cancer, cv=cv, tests=["proportions", "t", "corrected_t", "wilcoxon"]
     )
@@ -63,6 +73,8 @@ def test_values_are_those_of_cross_validation(cancer):
     fitted = make_pipeline(StandardScaler(), PSVC(epsilon=1.0))
     train, _ = next(cv.split(*cancer))
     fitted.fit(cancer[0][train], cancer[1][train])
+    alpha = np.abs(fitted[-1].alpha_[fitted[-1].support_])
+    assert alpha.min() > 1e-6 * alpha.max()  # the support does not hang on rounding
     assert report.n_support[0, 0] == fitted[-1].n_support_
     assert (report.n_support[1] > report.n_support[0]).all() and np.isnan(report.n_support[2]).all()
 
@@ -113,9 +125,11 @@ def test_matrices_of_relations_searches_and_labels(cancer):
     X = StandardScaler().fit_transform(X)
     K, words = rbf_kernel(X, gamma=0.03), np.where(y == 1, "good", "bad")
     cv = KFold(3, shuffle=True, random_state=0)
+    assert_errors_are_decided(PSVC(gamma=0.03, epsilon=0.5, tol=1e-8), X, words, cv)
     search = GridSearchCV(PSVC(kernel="precomputed"), {"epsilon": [0.5, 2.0]}, cv=2)
-    measured = ev.compare([PSVC(kernel="precomputed", epsilon=0.5), search], K, words, cv=cv)
-    vectors = ev.compare([PSVC(gamma=0.03, epsilon=0.5)], X, words, cv=cv)
+    matrix = PSVC(kernel="precomputed", epsilon=0.5, tol=1e-8)
+    measured = ev.compare([matrix, search], K, words, cv=cv)
+    vectors = ev.compare([PSVC(gamma=0.03, epsilon=0.5, tol=1e-8)], X, words, cv=cv)
     np.testing.assert_allclose(measured.values[0], vectors.values[0])
     assert not np.isnan(measured.n_support[1]).any()
 

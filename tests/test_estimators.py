@@ -151,10 +151,11 @@ def test_landmarks_describe_instead_of_the_training_objects(rng):
     assert PSVC(landmarks=Z).fit(X, y).score(X, y) > 0.8
 
 
-def test_sparse_vectors_equal_dense_vectors():
+def test_sparse_vectors_equal_dense_vectors(decides):
     X, y = moons(80)
     X[np.abs(X) < 0.3] = 0.0
     for kernel in ("linear", "poly", "rbf", "plummer", "sine"):
+        assert decides(lambda kernel=kernel: PSVC(kernel=kernel).fit(X, y))
         dense = PSVC(kernel=kernel).fit(X, y)
         sparse = PSVC(kernel=kernel).fit(sp.csr_matrix(X), y)
         assert sparse.epsilon_ == pytest.approx(dense.epsilon_, rel=1e-6)
@@ -187,8 +188,9 @@ def test_prediction_touches_only_the_support_objects():
     assert model.support_objects_.shape == (model.n_support_, 2)
 
 
-def test_kernel_is_evaluated_once_if_it_fits_and_again_if_not():
+def test_kernel_is_evaluated_once_if_it_fits_and_again_if_not(decides):
     X, y = moons()
+    assert decides(lambda: PSVC(kernel=CountingKernel()).fit(X, y))
     kept, anew = CountingKernel(), CountingKernel()
     first = PSVC(kernel=kept).fit(X, y)
     second = PSVC(kernel=anew, cache_size=0).fit(X, y)
@@ -204,12 +206,17 @@ def test_kernel_is_evaluated_once_if_it_fits_and_again_if_not():
 @pytest.mark.parametrize("C", [np.inf, 0.5])
 @pytest.mark.parametrize("epsilon", [0.5, "auto", "aicc"])
 @pytest.mark.parametrize("kernel", ["rbf", "dyadic"])
-def test_weight_two_is_the_row_twice_and_zero_is_no_row(C, epsilon, kernel, rng):
+def test_weight_two_is_the_row_twice_and_zero_is_no_row(C, epsilon, kernel, rng, decides):
     X, y = moons(60)
     weights = rng.integers(0, 4, size=60).astype(float)
     assert set(weights) == {0, 1, 2, 3}
     times = weights.astype(int)
     parameters = {"C": C, "epsilon": epsilon, "kernel": kernel, **TIGHT}
+    # The solutions of two columns are exact but for some roundings, and every smaller epsilon fits
+    # them a little better.
+    by = 1e-11 if kernel == "dyadic" else 1e-5
+    given = {"X": X, "y": y, "sample_weight": weights}
+    assert epsilon == 0.5 or decides(lambda: PSVC(**parameters).fit(**given), by)
     weighted = PSVC(**parameters).fit(X, y, sample_weight=weights)
     order = rng.permutation(times.sum())
     repeated = PSVC(**parameters).fit(
@@ -223,13 +230,15 @@ def test_weight_two_is_the_row_twice_and_zero_is_no_row(C, epsilon, kernel, rng)
     assert repeated.solution_.objective == pytest.approx(weighted.solution_.objective, rel=1e-7)
 
 
-def test_weight_two_is_the_object_twice_in_a_pairwise_matrix(rng):
+def test_weight_two_is_the_object_twice_in_a_pairwise_matrix(rng, decides):
     X, y = moons(50)
     K = rbf_kernel(X, X, gamma=1.0)
     times = rng.integers(1, 3, size=50)
     index = rng.permutation(np.repeat(np.arange(50), times))
-    weighted = PSVC(kernel="precomputed", **TIGHT).fit(K, y, sample_weight=times)
-    repeated = PSVC(kernel="precomputed", **TIGHT).fit(K[np.ix_(index, index)], y[index])
+    model = PSVC(kernel="precomputed", **TIGHT)
+    assert decides(lambda: clone(model).fit(K, y, sample_weight=times))
+    weighted = clone(model).fit(K, y, sample_weight=times)
+    repeated = clone(model).fit(K[np.ix_(index, index)], y[index])
     assert repeated.epsilon_ == pytest.approx(weighted.epsilon_, rel=1e-9)
     f = weighted.decision_function(K)
     np.testing.assert_allclose(

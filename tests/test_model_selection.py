@@ -146,6 +146,11 @@ def test_default_folds_do_not_depend_on_order_or_repetition(rng):
     order = rng.permutation(len(y))
     search = PSVCCV(**FEW, **EXACT)
     model, shuffled = clone(search).fit(X, y), clone(search).fit(X[order], y[order])
+    # No setting is near to another choice: neither with another slack nor by the score itself.
+    for slack in (0.999 * model._slack, 1.001 * model._slack):
+        assert _table.choose(model.cv_results_, "auto", slack) == model.best_index_
+    rivals = model.cv_results_["param_epsilon"] == model.best_params_["epsilon"]
+    assert np.ptp(model.cv_results_["mean_test_score"][rivals]) > 1e-5
     twice = clone(search).fit(np.vstack([X, X]), np.r_[y, y])
     weighted = clone(search).fit(X, y, np.full(len(y), 2.0))
     for other in (shuffled, twice, weighted):
@@ -157,6 +162,10 @@ def test_default_folds_do_not_depend_on_order_or_repetition(rng):
 def test_scorers_of_scikit_learn(scoring):
     X, y = moons()
     parameters = {"gamma": 2.0, "epsilon": 0.1, "epsilon_unit": "max", "tol": 1e-8}
+    # The scores count signs of decision values and of their differences between the classes.
+    for train, test in FOLDS.split(X, y):
+        f = PSVC(**parameters).fit(X[train], y[train]).decision_function(X[test])
+        assert decided(f) and decided(np.subtract.outer(*(f[y[test] == c] for c in (0, 1))).ravel())
     model = PSVCCV(scoring=scoring, epsilons=[0.1], gammas=[2.0], cv=FOLDS, **EXACT).fit(X, y)
     theirs = GridSearchCV(PSVC(**parameters), {"gamma": [2.0]}, scoring=scoring, cv=FOLDS)
     assert model.best_score_ == pytest.approx(theirs.fit(X, y).best_score_, abs=1e-12)

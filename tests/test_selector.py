@@ -106,9 +106,10 @@ def test_selection_is_the_support_of_the_solution(data):
         assert selector.solution_.status is psvm.Status.OPTIMAL
 
 
-def test_auto_is_the_rule_of_the_estimators(data):
+def test_auto_is_the_rule_of_the_estimators(data, decides):
     X, y = data
     for epsilon in ("auto", "aicc"):
+        assert decides(lambda epsilon=epsilon: PSVMSelector(epsilon=epsilon).fit(X, y))
         model = psvm.PSVC(kernel="dyadic", epsilon=epsilon).fit(X, y)
         selector = PSVMSelector(epsilon=epsilon).fit(X, y)
         assert selector.epsilon_ == pytest.approx(model.epsilon_, rel=1e-9)
@@ -312,10 +313,11 @@ def test_landmarks_are_selected_by_their_kernel_columns(make, parameters):
     assert selector.get_feature_names_out().tolist() == expected
 
 
-def test_auto_with_landmarks_is_the_rule_of_the_estimators():
+def test_auto_with_landmarks_is_the_rule_of_the_estimators(decides):
     X, y = moons()
     for epsilon in ("auto", "aicc"):
         parameters = {"epsilon": epsilon, "landmarks": "random", "random_state": 1}
+        assert decides(lambda given=parameters: PSVMSelector(**given).fit(X, y))
         model = psvm.PSVC(**parameters).fit(X, y)
         selector = PSVMSelector(**parameters).fit(X, y)
         assert selector.epsilon_ == pytest.approx(model.epsilon_, rel=1e-9)
