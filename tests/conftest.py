@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from psvm import _epsilon
+from psvm.estimators import _epsilon
 
 # The suite tries the same examples every time. HYPOTHESIS_PROFILE=default looks for new ones.
 settings.register_profile("fixed", derandomize=True)
@@ -25,8 +25,8 @@ def decides(monkeypatch):
     good_enough = _epsilon._good_enough
 
     def choice(fit, change):
-        def limit(best, criterion):
-            limit = good_enough(best, criterion)
+        def limit(best, rule):
+            limit = good_enough(best, rule)
             return max(best, limit + change * abs(limit))
 
         with monkeypatch.context() as patch:

@@ -70,8 +70,12 @@ def choose_epsilon(rule, description, y, C, solver):
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / largest)
             break
-    enough = min(values) * (1 + SLACK) if rule == "auto" else min(values)
-    return epsilons[np.argmax(np.array(values) <= enough)]
+    return epsilons[np.argmax(np.array(values) <= _good_enough(min(values), rule))]
+
+
+def _good_enough(best, rule):
+    """The value of the criterion up to which the largest epsilon wins."""
+    return best * (1 + SLACK) if rule == "auto" else best
 
 
 def _fold_paths(description, y, C, folds, epsilons, solver):
