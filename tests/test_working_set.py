@@ -229,6 +229,28 @@ def test_a_tolerance_beyond_double_precision_ends_soon(gamma, classes):
     assert case.objective(alpha) < case.objective(loose.alpha)
 
 
+@pytest.mark.parametrize("gamma", [0.001, 0.01])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_stalled_solution_is_the_best_of_all_rounds(gamma, seed, monkeypatch):
+    """Where rounding dominates, a smaller violation may be paid for by a larger objective."""
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(100, 5))
+    K = np.exp(-gamma * np.square(points[:, None] - points[None]).sum(axis=-1))
+    problem = state(K, np.sin(points[:, 0]) + 0.1 * rng.normal(size=100))
+    problem = problem.with_parameters(epsilon=1e-11 * problem.epsilon_max)
+    seen, evaluate = [], _working_set._Run.evaluate
+
+    def recorded(run):
+        evaluate(run)
+        seen.append((run.value(run.alpha, run.r), run.alpha.copy()))
+
+    monkeypatch.setattr(_working_set._Run, "evaluate", recorded)
+    solution = psvm.WorkingSet(tol=1e-4, max_iter=2000).minimise(problem)
+    assert solution.status is psvm.Status.STALLED
+    reached = [value for value, alpha in seen if np.array_equal(alpha, solution.alpha)]
+    assert min(reached) <= min(value for value, _ in seen) * (1 + 1e-14)
+
+
 @pytest.mark.parametrize("full", [0.0, 2.0], ids=["dense columns", "stored as K"])
 def test_storages_and_weights_give_the_same_answer(full):
     rng = np.random.default_rng(3)

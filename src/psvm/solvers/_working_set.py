@@ -43,8 +43,9 @@ DEPENDENT, BOLD = 1e-10, 1e-13
 after a slow round: where many columns nearly depend on each other, more of them are needed."""
 CAUTION = 100.0
 """Factor of that distance after a round in which rounding errors undid the progress."""
-PATIENCE = 4
-"""Such rounds in a row, or slow ones, after which double precision allows no more."""
+PATIENCE, UNDONE = 32, 8
+"""Slow rounds in a row after which double precision allows no more, and how many of them a round
+counts for that rounding errors undid: it is repeated with fewer columns and seldom ends better."""
 NOISE = 64 * np.finfo(float).eps
 """Rounding error of a gradient as a share of ``||alpha||_1``, the columns having norm one."""
 SLOW = 0.95
@@ -197,7 +198,8 @@ class _WorkingSetRun:
         self.clock = Clock(options.max_time)
         self.options, self.problem, self.workspace = options, problem, workspace
         self.threshold = problem.threshold(options.tol)
-        self.n_iter, self.patience, self.smallest, self.batch = 0, PATIENCE, np.inf, options.batch
+        self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
+        self.smallest = self.lowest = np.inf
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
         self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
@@ -354,17 +356,23 @@ class _WorkingSetRun:
         worse = value >= (1 - 1e-15) * old_value and worst >= 0.99 * old_worst
         slow = value > SLOW * old_value and worst > SLOW * self.smallest and self.noisy()
         self.smallest = min(self.smallest, worst)
+        if old_value <= self.lowest:
+            self.lowest, self.best = old_value, before
         if not (worse or slow):
             self.patience = PATIENCE
             return None
         if worse:
-            self.alpha, self.r, self.F, self.d = before
+            self.alpha, self.r, self.F, self.d = alpha.copy(), *before[1:]
             self.fixed = None
             self.workspace.small.S.dependent *= CAUTION
         else:
             self.workspace.small.S.dependent = BOLD
-        self.patience -= 1
-        return Status.STALLED if self.patience == 0 else None
+        self.patience -= UNDONE if worse else 1
+        if self.patience > 0:
+            return None
+        if self.lowest < value:  # a smaller violation was paid for by a larger objective
+            self.alpha, self.r, self.F, self.d = self.best
+        return Status.STALLED
 
     def noisy(self):
         """Whether the violations may be nothing but rounding errors of the gradient."""
