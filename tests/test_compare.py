@@ -101,7 +101,7 @@ def test_without_pandas_only_the_frames_are_missing(cancer, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     assert "DummyClassifier-2" in str(report)
     for name in ("frame", "table"):
-        with pytest.raises(ImportError, match=r"psvm\[pandas\]"):
+        with pytest.raises(ImportError, match=r"psvm\[io\]"):
             getattr(report, name)
 
 

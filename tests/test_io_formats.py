@@ -893,10 +893,10 @@ def test_interrupted_write(tmp_path, how):
     path.write_text("old")
     child = run(
         """
-        import runpy, signal, sys, time
+        import signal, sys, time
+        from psvm.io import atomic_write
         # In the background of a shell SIGINT is ignored, which is inherited.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        atomic_write = runpy.run_path(sys.argv[2])["atomic_write"]
         with atomic_write(sys.argv[1]) as file:
             file.write(b"half")
             file.flush()
@@ -904,7 +904,6 @@ def test_interrupted_write(tmp_path, how):
             time.sleep(60)
         """,
         path,
-        psvm.io._atomic.__file__,
     )
     assert child.stdout.readline() == "now\n"
     child.send_signal(how)
@@ -920,10 +919,10 @@ def test_full_disk(tmp_path):
     path.write_text("old")
     child = run(
         f"""
-        import resource, runpy, signal, sys
+        import resource, signal, sys
+        from psvm.io import atomic_write
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, {resource.RLIM_INFINITY}))
-        atomic_write = runpy.run_path(sys.argv[2])["atomic_write"]
         try:
             with atomic_write(sys.argv[1]) as file:
                 file.write(bytes(5000))
@@ -931,7 +930,6 @@ def test_full_disk(tmp_path):
             print(error)
         """,
         path,
-        psvm.io._atomic.__file__,
     )
     out, _ = child.communicate()
     assert "File too large" in out

@@ -13,7 +13,7 @@ import psvm
 from psvm._core._active_set import ActiveSet
 from psvm.matrix import SparseMatrix, Standardized, as_matrix
 from psvm.problem import Problem
-from psvm.solvers import _clock
+from psvm.solvers import _clock, _working_set
 from psvm.solvers._working_set import Workspace
 from reference import Case, lasso_solve
 
@@ -236,15 +236,15 @@ def test_a_stalled_solution_is_the_best_of_all_rounds(gamma, seed, monkeypatch):
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(100, 5))
     K = np.exp(-gamma * np.square(points[:, None] - points[None]).sum(axis=-1))
-    problem = state(K, np.sin(points[:, 0]) + 0.1 * rng.normal(size=100))
+    problem = state(Case(K, np.sin(points[:, 0]) + 0.1 * rng.normal(size=100), np.inf, 0.0))
     problem = problem.with_parameters(epsilon=1e-11 * problem.epsilon_max)
-    seen, evaluate = [], _working_set._Run.evaluate
+    seen, evaluate = [], _working_set._WorkingSetRun.evaluate
 
     def recorded(run):
         evaluate(run)
         seen.append((run.value(run.alpha, run.r), run.alpha.copy()))
 
-    monkeypatch.setattr(_working_set._Run, "evaluate", recorded)
+    monkeypatch.setattr(_working_set._WorkingSetRun, "evaluate", recorded)
     solution = psvm.WorkingSet(tol=1e-4, max_iter=2000).minimise(problem)
     assert solution.status is psvm.Status.STALLED
     reached = [value for value, alpha in seen if np.array_equal(alpha, solution.alpha)]

@@ -120,6 +120,16 @@ def cross_validate(
     Returns
     -------
     CrossValidation
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from psvm import PSVC
+    >>> from psvm.evaluation import cross_validate
+    >>> X, y = make_moons(100, noise=0.2, random_state=0)
+    >>> result = cross_validate(PSVC(epsilon=0.5), X, y)
+    >>> len(result.fold_errors), result.measure
+    (5, 'error rate')
     """
     check_positive_integer("cv", cv)
     check_has("model", model, "fit", "predict")
