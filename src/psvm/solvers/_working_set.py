@@ -350,7 +350,7 @@ class _WorkingSetRun:
 
     def judge(self, before):
         """Take a round back that made things worse; too many of them, or slow ones, are the end."""
-        alpha, r, _, d = before
+        alpha, r, F, d = before
         value, old_value = self.value(self.alpha, self.r), self.value(alpha, r)
         worst, old_worst = self.d.max(), d.max()
         worse = value >= (1 - 1e-15) * old_value and worst >= 0.99 * old_worst
@@ -362,7 +362,7 @@ class _WorkingSetRun:
             self.patience = PATIENCE
             return None
         if worse:
-            self.alpha, self.r, self.F, self.d = alpha.copy(), *before[1:]
+            self.alpha, self.r, self.F, self.d = alpha.copy(), r, F, d
             self.fixed = None
             self.workspace.small.S.dependent *= CAUTION
         else:
