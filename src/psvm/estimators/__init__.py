@@ -1,6 +1,6 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
-from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm
+from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_values
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import choose_epsilon
 from ._estimators import PSVC, PSVR, has_probability
@@ -15,7 +15,7 @@ from ._kernel import (
     validate,
 )
 from ._landmarks import LANDMARKS, check_landmarks, landmarks_for
-from ._target import Labels, Numbers, OneVsOneMixin, Task, class_scores, fit_pairs, prepare
+from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare
 from ._unwrap import (
     described_matrix,
     numeric_target,

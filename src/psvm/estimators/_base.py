@@ -275,7 +275,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        alpha, means, norms = (np.atleast_2d(self._support_values(name)) for name in PER_COLUMN)
+        alpha, means, norms = (np.atleast_2d(support_values(self, name)) for name in PER_COLUMN)
         # Columns without part in a machine have alpha = 0 and norm 0.
         coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
         # Values are centred before they are summed: a large mean costs no digits.
@@ -298,11 +298,6 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             decisions = np.concatenate(map_blocks(values, blocks))
         return check_decisions(decisions, self.kernel)
 
-    def _support_values(self, name):
-        """The entries of the support in one of PER_COLUMN."""
-        full = vars(self).get(name)
-        return self._at_support[name] if full is None else full[..., self.support_]
-
     def _support_columns(self, X):
         """The columns of the support objects."""
         if len(self.support_) == 0:
@@ -314,6 +309,12 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def _prepare(self, X):
         """Objects as the kernel takes them."""
         return self._kernel.prepare(rounded(X, self._kernel, self.dtype))
+
+
+def support_values(model, name):
+    """The entries of the support in one of PER_COLUMN, also of a model from a file."""
+    full = vars(model).get(name)
+    return model._at_support[name] if full is None else full[..., model.support_]
 
 
 def check_psvm(model):

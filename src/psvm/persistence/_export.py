@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import kernels as k
 from .._typing import Estimator
 from .._validation import check_has
-from ..estimators import PER_COLUMN, BasePSVM, is_measured, unwrap
+from ..estimators import PER_COLUMN, BasePSVM, is_measured, support_values, unwrap
 from ..matrix import as_dense
 from ..selection import PSVMSelector
 from ._models import summarise
@@ -62,7 +62,7 @@ def _support_table(model):
     yield "support objects (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)"
     rows = [("column", "alpha", "mean", "norm", "object")]
     objects = as_dense(model.support_objects_)
-    columns = (model._support_values(name) for name in PER_COLUMN)
+    columns = (support_values(model, name) for name in PER_COLUMN)
     for j, z, *numbers in zip(model.support_, objects, *columns, strict=True):
         rows.append((str(j), *(repr(float(v)) for v in numbers), _object_text(z)))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -116,7 +116,7 @@ def export_numpy(model: Estimator) -> str:
     for number, step in enumerate(before):
         changes.append(_change(step, number, arrays))
     for short, name in zip(("ALPHA", "MEAN", "NORM"), PER_COLUMN, strict=True):
-        arrays[short] = machine._support_values(name)
+        arrays[short] = support_values(machine, name)
     arrays["INTERCEPT"] = np.asarray(machine.intercept_)
     body = _columns(machine, arrays)
     return _TEMPLATE.format(

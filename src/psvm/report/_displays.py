@@ -139,7 +139,7 @@ class EpsilonPathDisplay:
         check_integer("n_labels", n_labels)
         ax = new_axes(ax, type(self).__name__)
         path, knots = self.path, self.path.knots
-        values = as_dense(path._knot_alphas[:, path.order])
+        values = as_dense(path.knot_alphas[:, path.order])
         lines = ax.plot(knots, values, color=GREY, linewidth=0.5, alpha=0.6)
         for place, line in enumerate(lines[:n_labels]):
             variable = path.order[place]
@@ -158,7 +158,7 @@ class EpsilonPathDisplay:
             ax.annotate("chosen", (self.epsilon, 1), xycoords=("data", "axes fraction"),
                         xytext=(3, -10), textcoords="offset points", fontsize=8)  # fmt: skip
         counts = ax.twinx()
-        numbers = np.diff(path._knot_alphas.indptr)
+        numbers = np.diff(path.knot_alphas.indptr)
         counts.step(knots, numbers, where="post", color="black", linestyle=":", linewidth=1)
         counts.set(ylabel="non-zero variables (dotted)", ylim=(0, None))
         counts.spines["right"].set_visible(True)

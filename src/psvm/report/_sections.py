@@ -228,7 +228,7 @@ def path_section(parts, X, y):
     path = epsilon_path(K, target, machine.C)
     display = EpsilonPathDisplay(path, names=names, epsilon=machine.epsilon_)
     chosen = int(np.searchsorted(-path.knots, -machine.epsilon_))
-    numbers = np.diff(path._knot_alphas.indptr)
+    numbers = np.diff(path.knot_alphas.indptr)
     count = int(numbers[min(chosen, len(numbers) - 1)]) if len(numbers) else 0
     text = (
         f"From epsilon = {path.epsilon_max:.4g}, where nothing is selected, {len(path.order)} "

@@ -50,6 +50,8 @@ class EpsilonPath:
         Bound of the variables.
     knots : ndarray
         The epsilons between which alpha is linear (homotopy), or `epsilons` (grid).
+    knot_alphas : csr_array of shape (len(knots), P)
+        Row i is the solution at ``knots[i]``.
 
     Examples
     --------
@@ -70,7 +72,7 @@ class EpsilonPath:
     epsilon_max: float
     C: float
     knots: np.ndarray
-    _knot_alphas: sp.csr_array
+    knot_alphas: sp.csr_array
     _means: np.ndarray
     _norms: np.ndarray
     _b: float
@@ -81,7 +83,7 @@ class EpsilonPath:
 
     @cached_property
     def order(self) -> np.ndarray:
-        a = self._knot_alphas.tocoo()
+        a = self.knot_alphas.tocoo()
         first = np.full(a.shape[1], a.shape[0])
         np.minimum.at(first, a.col, a.row)
         here = a.row == first[a.col]
@@ -134,7 +136,7 @@ class EpsilonPath:
         return alpha + share * (self._row(above + 1) - alpha)  # a bound stays exactly a bound
 
     def _row(self, knot):
-        return as_dense(self._knot_alphas[[knot]])[0]
+        return as_dense(self.knot_alphas[[knot]])[0]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the coefficients and the number of non-zero ones against epsilon.
@@ -152,11 +154,11 @@ class EpsilonPath:
             That of the coefficients; the numbers are on the axis at the right.
         """
         ax = new_axes(ax, "A path")
-        ax.plot(self.knots, as_dense(self._knot_alphas[:, self.order]), linewidth=1)
+        ax.plot(self.knots, as_dense(self.knot_alphas[:, self.order]), linewidth=1)
         ax.set(xlabel="epsilon", ylabel="alpha", xscale="log" if self.knots[-1] > 0 else "linear")
         ax.invert_xaxis()
         counts = ax.twinx()
-        numbers = np.diff(self._knot_alphas.indptr)
+        numbers = np.diff(self.knot_alphas.indptr)
         counts.step(self.knots, numbers, where="post", color="black", linestyle=":")
         counts.set(ylabel="non-zero variables", ylim=(0, None))
         return ax
@@ -197,7 +199,7 @@ def make_path(problem, method, status, rows, knots):
         epsilon_max=problem.epsilon_max,
         C=problem.C,
         knots=knots[0],
-        _knot_alphas=knots[1],
+        knot_alphas=knots[1],
         _means=K.means,
         _norms=K.norms,
         _b=problem.b,
