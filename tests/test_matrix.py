@@ -949,3 +949,21 @@ class Halves(DataMatrix):
 
     def columns(self, index):
         return 2 * self.K[:, index]
+
+
+@pytest.mark.parametrize("storage", [np.ascontiguousarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize("n_columns", [7, 300])
+def test_one_heavy_row_costs_no_digits_of_the_norms(storage, n_columns, rng):
+    """The mean is near that row, and not near the others by which it is guessed."""
+    K = rng.normal(size=(4, n_columns))
+    weights = np.array([1e3, 1e10, 1e3, 1e3])
+    found = Standardized(as_matrix(storage(K)), weights)
+    exact, w = K.astype(np.longdouble), weights.astype(np.longdouble)
+    if np.finfo(np.longdouble).eps >= np.finfo(float).eps:
+        pytest.skip("no extended precision here")
+    # differences to the heavy row are exact to their last digit, and so is their mean
+    deviation = exact - exact[1]
+    deviation -= w @ deviation / w.sum()
+    norms = np.sqrt(w @ deviation**2)
+    # rounding of the numbers is up to 1e4 times as large beside their deviations
+    np.testing.assert_allclose(found.norms, norms.astype(float), rtol=1e-11)

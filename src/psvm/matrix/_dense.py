@@ -176,8 +176,9 @@ class DenseMatrix(DataMatrix):
         shift = np.zeros(self.shape[1]) if plain else typical(sample)
         sums, Q = self._products(weights, v, shift, plain)
         total = weights.sum()
-        if plain and not _moderate(sums[0] / total, Q.diagonal() / total):
-            shift = sums[0] / total
+        far = np.square(sums[0]) > 0.5 * total * Q.diagonal()  # from the mean, which costs digits
+        if far.any() if not plain else not _moderate(sums[0] / total, Q.diagonal() / total):
+            shift = shift + sums[0] / total
             sums, Q = self._products(weights, v, shift, False)
         rest = sums[0] / total
         Q -= total * np.multiply.outer(rest, rest)
