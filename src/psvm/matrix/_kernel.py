@@ -99,6 +99,13 @@ class KernelMatrix(DataMatrix):
         return out
 
     def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
+        owner, position = np.divmod(index, self._slices[0].stop)
+        if all(number in self._kept for number in np.unique(owner)):
+            out = np.empty((len(rows), len(index)), order="F")
+            for number in np.unique(owner):
+                here = owner == number
+                out[:, here] = self._kept[number][np.ix_(rows, position[here])]
+            return out
         K_b = kernel_values(self.kernel, self.X[rows], self.Z[index])
         return np.asfortranarray(K_b, dtype=np.float64)
 

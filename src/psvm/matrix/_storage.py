@@ -10,6 +10,8 @@ import pickle
 import numpy as np
 import scipy.sparse as sp
 
+from ._base import block_slices
+
 
 def storage_of(X):
     """How X is stored, for reports: "dense" or "sparse"."""
@@ -142,13 +144,17 @@ def row_digests(X, *, unordered=False):
 def _row_entries(X):
     """Places and values of the non-zero entries of each row, as float64."""
     if not sp.issparse(X):
-        rows = (np.asarray(X[i], dtype=np.float64) for i in range(X.shape[0]))
-        return ((index := np.flatnonzero(row), row[index]) for row in rows)
+        for rows in block_slices(X.shape[0], 8 * max(X.shape[1], 1)):
+            block = np.asarray(X[rows], dtype=np.float64)
+            row, index = np.nonzero(block)
+            cuts = np.cumsum(np.bincount(row, minlength=len(block)))[:-1]
+            yield from zip(np.split(index, cuts), np.split(block[row, index], cuts), strict=True)
+        return
     X = sp.csr_matrix(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
     cuts = X.indptr[1:-1]
-    return zip(np.split(X.indices, cuts), np.split(X.data, cuts), strict=True)
+    yield from zip(np.split(X.indices, cuts), np.split(X.data, cuts), strict=True)
 
 
 def _digest(index, values, unordered):
