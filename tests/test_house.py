@@ -193,11 +193,11 @@ def test_the_map_in_contributing_is_the_tree():
 
 
 def calls_to_the_compiled_loop(model):
-    """Functions of psvm from `fit` to the one that enters the compiled loop, each time anew."""
+    """Functions of psvm from `fit` to one that enters a compiled loop, each time anew."""
     chains = []
 
     def record(frame, event, argument):
-        if event == "call" and frame.f_code.co_name == "solve_small":
+        if event == "call" and frame.f_code.co_name in ("solve_small", "exact_path"):
             chain = []
             while frame is not None:
                 if Path(frame.f_code.co_filename).is_relative_to(SRC):

@@ -438,7 +438,7 @@ def test_weights_and_targets_with_landmarks(rng):
     [
         ({"epsilon": 0.0}, "epsilon"),
         ({"epsilon": -1.0}, "epsilon"),
-        ({"epsilon": "half"}, "epsilon must be one of 'auto', 'aicc'"),
+        ({"epsilon": "half"}, "epsilon must be one of 'auto', 'cv', 'aicc'"),
         ({"epsilon_unit": "half"}, "epsilon_unit"),
         ({"epsilon": 2, "epsilon_unit": "max"}, "epsilon"),
         ({"epsilon": 1.0, "n_features": 3}, "not both"),

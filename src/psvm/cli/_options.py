@@ -30,20 +30,22 @@ def examples(*lines):
 
 
 class Epsilon(click.ParamType):
-    """A number of at least 0, "auto" or "aicc"."""
+    """A number of at least 0, "auto", "cv" or "aicc"."""
 
-    name = "NUMBER|auto|aicc"
+    name = "NUMBER|auto|cv|aicc"
 
     def convert(self, value, param, ctx):
         """The value as a number or a rule."""
-        if value in ("auto", "aicc") or isinstance(value, float):
+        if value in ("auto", "cv", "aicc") or isinstance(value, float):
             return value
         try:
             number = float(value)
         except ValueError:
             number = -1.0
         if not 0 <= number < float("inf"):
-            self.fail(f"{value!r} is not a number of at least 0, 'auto' or 'aicc'.", param, ctx)
+            self.fail(
+                f"{value!r} is not a number of at least 0, 'auto', 'cv' or 'aicc'.", param, ctx
+            )
         return number
 
 

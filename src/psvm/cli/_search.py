@@ -15,7 +15,7 @@ def make_search(run, table, task, results_file=None):
     params, kernel = run.params, choose_kernel(run, table)
     folds = StratifiedKFold if task == "classification" else KFold
     given = {}
-    if params["epsilon"] not in ("auto", "aicc"):
+    if params["epsilon"] not in ("auto", "cv", "aicc"):
         raise ValueError("A search chooses epsilon: leave --epsilon out, or use psvm fit.")
     if params["gamma"] != "scale":
         given["gammas"] = [params["gamma"]]

@@ -15,6 +15,7 @@ from ._kernel import (
     validate,
 )
 from ._landmarks import LANDMARKS, check_landmarks, landmarks_for
+from ._loo import LeaveOneOut
 from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare
 from ._unwrap import (
     described_matrix,

@@ -98,7 +98,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
     _constraints: ClassVar = {
         "C": Number(above=0, infinite=True),
-        "epsilon": Either(Choice("auto", "aicc"), Number(least=0)),
+        "epsilon": Either(Choice("auto", "cv", "aicc"), Number(least=0)),
         "epsilon_unit": Choice("absolute", "max"),
         **LANDMARKS,
         **LIMITS,
@@ -168,13 +168,14 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             for task, start in zip(tasks, starts, strict=True):
                 part = description.part(task.rows)
                 problem = part.problem(task.target, self.C)
+                start = None if start is None else start[part.columns]
                 if isinstance(epsilon, str):
                     limited = clock.limit(solver)
-                    chosen = choose_epsilon(epsilon, part, task.target, self.C, limited)
+                    chosen, near = choose_epsilon(epsilon, part, task.target, self.C, limited)
+                    start = near if start is None else start
                 else:
                     chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
                 problem = problem.with_parameters(epsilon=chosen)
-                start = None if start is None else start[part.columns]
                 solution = clock.limit(solver).minimise(problem, start=start)
                 K = problem.K
                 machines.append(Machine(part.columns, K.means, K.norms, problem.b, solution))
@@ -199,7 +200,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             largest = part.problem(y, self.C).epsilon_max
             if largest > 0:
                 chosen = choose_epsilon(self.epsilon, part, y, self.C, clock.limit(solver))
-                shares.append(chosen / largest)
+                shares.append(chosen.epsilon / largest)
         if not shares:
             return self.epsilon, self.epsilon_unit
         return float(np.exp(np.mean(np.log(shares)))), "max"
@@ -246,7 +247,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.column_norms_ = norms[0] if single else norms
         self.dual_gap_ = max(solution.gap for solution in solutions)
         self.kkt_violation_ = max(solution.kkt_violation for solution in solutions)
-        self.n_iter_ = sum(solution.n_iter for solution in solutions)
+        # A solve that starts from the solution of a path has no rounds; the path counts as one.
+        rounds = sum(solution.n_iter for solution in solutions)
+        self.n_iter_ = max(rounds, int(isinstance(self.epsilon, str)))
         self.solutions_ = solutions
         if single:
             self.solution_ = solutions[0]

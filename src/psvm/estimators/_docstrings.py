@@ -5,13 +5,15 @@ from .._docstrings import paragraphs
 PARAGRAPHS = paragraphs("""
 C : float, default=inf
     Bound of the variables, ``-C <= alpha_j <= C``, in the units of columns of norm one.
-epsilon : "auto", "aicc" or float, default="auto"
+epsilon : "auto", "cv", "aicc" or float, default="auto"
     Correlation threshold in the units of columns of norm one: the larger it is, the fewer
-    support objects. "auto" chooses it by five-fold cross-validation of the squared error
-    along a path; the folds depend on the content of the rows only, and equal rows share a
-    fold. "aicc" minimises the corrected Akaike criterion along one path, which costs a fifth.
-    With more than six machines for classes, six of them choose, and the geometric mean of
-    their shares of ``||K̃'y||_inf`` serves all.
+    support objects. "auto" follows the exact path of solutions and takes the smallest squared
+    error of its leave-one-out values, which come from the factor of each solution without
+    another fit. With more than 2048 columns it is "cv": the squared error of five folds along
+    paths of their own. Folds depend on the content of the rows only, and equal rows leave
+    together. "aicc" minimises the corrected Akaike criterion along one path. With more than six
+    machines for classes, six of them choose, and the geometric mean of their shares of
+    ``||K̃'y||_inf`` serves all.
 epsilon_unit : {"absolute", "max"}, default="absolute"
     "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
     variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and

@@ -1,23 +1,30 @@
-"""The choice of epsilon along paths of warm-started solutions."""
+"""The choice of epsilon along a path of solutions."""
 
 import warnings
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
-from ..solvers import Clock, WorkingSet, follow
+from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
+from ._loo import LeaveOneOut
 
 PER_DECADE = 10
 """Grid points of epsilon / epsilon_max in a factor of ten."""
-DECADES = 5
-"""Length of the grid."""
+DECADES = {"loo": 8, "cv": 5, "aicc": 5}
+"""Length of the grid: exact paths go on until the error has turned, the others get slow."""
 PATIENCE = 8
 """The path ends when the criterion has not improved for so many points,"""
 DENSEST = 0.7
-"""or when there are more support objects than this share of the distinct rows."""
+"""or when there are more support objects than this share of the distinct rows,"""
+NOTHING = 1e-12
+"""or when no more than this share of the variance of the target is left."""
+LARGEST_GRAM = 2048
+"""Columns up to which the products of all of them are formed for leave-one-out values."""
 PATH_TOL = 0.01
-"""Tolerance on the path: errors of prediction need no more."""
+"""Tolerance on paths that are not exact: errors of prediction need no more."""
 SLACK = 0.005
 """The largest epsilon wins whose error exceeds the smallest by at most this share."""
 MANY, TALL = 1024, 16
@@ -27,15 +34,34 @@ FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
 
+class Judgement(NamedTuple):
+    """What a point of a path is worth."""
+
+    value: float
+    """The criterion, the smaller the better."""
+    n_support: int
+    alpha: np.ndarray | None = None
+    """The exact solution for all rows, if that is what the path has."""
+
+
+class Chosen(NamedTuple):
+    """The chosen epsilon, and the solution there if the path has it."""
+
+    epsilon: float
+    alpha: np.ndarray | None = None
+
+
 def choose_epsilon(rule, description, y, C, solver):
     """Choose epsilon for the P-SVM of a target.
 
     Parameters
     ----------
-    rule : {"auto", "aicc"}
-        Cross-validated squared error, or the corrected Akaike criterion.
+    rule : {"auto", "cv", "aicc"}
+        Squared error of leave-one-out values where the columns are few enough to form their
+        products, and of five folds where they are not ("auto"); always of five folds ("cv"); the
+        corrected Akaike criterion.
     description : Description
-        With its digests: equal rows share a fold.
+        With its digests: equal rows leave together.
     y : ndarray of shape (L,)
     C : float
     solver : Solver
@@ -43,52 +69,86 @@ def choose_epsilon(rule, description, y, C, solver):
 
     Returns
     -------
-    float
+    Chosen
     """
     problem = description.problem(y, C)
-    largest, folds = problem.epsilon_max, assign_folds(description.digests, y, description.weights)
-    if folds.max() < 2:
-        return FALLBACK * largest
-    # Paths need exact small solves, whichever solver is to have the last word.
-    exact = WorkingSet(
-        tol=max(solver.tol, PATH_TOL), max_iter=solver.max_iter, max_time=solver.max_time
-    )
-    epsilons = [largest * 10 ** (-step / PER_DECADE) for step in range(PER_DECADE * DECADES + 1)]
-    if rule == "aicc":
-        paths, criteria = [_path(problem, epsilons, exact)], [_aicc(problem)]
-    else:
-        paths, criteria = _fold_paths(description, y, C, folds, epsilons, exact)
-    n_distinct = len({d for d, fold in zip(description.digests, folds, strict=True) if fold >= 0})
+    largest = problem.epsilon_max
+    weighted = [d for d, w in zip(description.digests, description.weights, strict=True) if w > 0]
+    n_distinct = len(set(weighted))
+    if n_distinct < 3 or largest == 0:
+        return Chosen(FALLBACK * largest)
+    if rule == "auto":
+        rule = "loo" if problem.K.shape[1] <= LARGEST_GRAM else "cv"
     # Half of the time is left for the final solve.
     clock = Clock(None if solver.max_time is None else solver.max_time / 2)
-    values = []
-    for solutions in zip(*paths, strict=True):
-        values.append(sum(value(s) for value, s in zip(criteria, solutions, strict=True)))
-        n_support = max(len(solution.support) for solution in solutions)
-        if len(values) - 1 - np.argmin(values) >= PATIENCE or n_support > DENSEST * n_distinct:
+    steps = range(PER_DECADE * DECADES[rule] + 1)
+    epsilons = [largest * 10 ** (-step / PER_DECADE) for step in steps]
+    found, values, least = [], [], NOTHING * (problem.y @ problem.y) if rule != "aicc" else -np.inf
+    for judgement in JUDGES[rule](description, problem, y, epsilons, solver):
+        found.append(judgement)
+        values.append(judgement.value)
+        behind = len(values) - 1 - np.argmin(values)
+        dense = judgement.n_support > DENSEST * n_distinct
+        if behind >= PATIENCE or dense or judgement.value <= least:
             break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / largest)
             break
-    return epsilons[np.argmax(np.array(values) <= _good_enough(min(values), rule))]
+    chosen = int(np.argmax(np.array(values) <= _good_enough(min(values), rule)))
+    return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
 def _good_enough(best, rule):
     """The value of the criterion up to which the largest epsilon wins."""
-    return best * (1 + SLACK) if rule == "auto" else best
+    return best if rule == "aicc" else best * (1 + SLACK)
 
 
-def _fold_paths(description, y, C, folds, epsilons, solver):
-    """A path without each fold, and the function of its solutions that judges them."""
+def _left_out(description, problem, y, epsilons, solver):
+    """The squared leave-one-out error along the exact path of all rows."""
+    K, weights = problem.K, description.weights
+    loo, Q = LeaveOneOut(description, problem, y), K.gram()
+    path = exact_path(problem, np.array(epsilons[1:]), Q)
+    alphas = [np.zeros(K.shape[1])]
+    while alphas:
+        for alpha, f in zip(alphas, loo.decisions(np.array(alphas), Q), strict=True):
+            value = weights @ np.square(np.where(weights > 0, y - f, 0.0))
+            value = value if np.isfinite(value) else np.inf  # rows that are interpolated
+            yield Judgement(value, np.count_nonzero(alpha), alpha)
+        alphas = list(islice(path, AHEAD))
+
+
+def _held_out(description, problem, y, epsilons, solver):
+    """The squared error on the rows of each fold along the path of the others."""
+    solver = _exact(solver)
+    folds = assign_folds(description.digests, y, description.weights)
     total, paths, criteria = description.weights.sum(), [], []
     for fold in range(folds.max() + 1):
         part = description.counting(folds != fold)
         # K̃'y and alpha grow like the root of the sample size, and epsilon and C with them.
         scale = np.sqrt(part.weights.sum() / total)
-        problem = part.problem(y, scale * C)
-        paths.append(_path(problem, [scale * epsilon for epsilon in epsilons], solver))
+        stated = part.problem(y, scale * problem.C)
+        paths.append(_path(stated, [scale * epsilon for epsilon in epsilons], solver))
         criteria.append(_held_out_error(description, y, folds == fold))
-    return paths, criteria
+    for solutions in zip(*paths, strict=True):
+        value = sum(error(s) for error, s in zip(criteria, solutions, strict=True))
+        yield Judgement(value, max(len(solution.support) for solution in solutions))
+
+
+def _informed(description, problem, y, epsilons, solver):
+    """The corrected Akaike criterion along the path of all rows."""
+    criterion = _aicc(problem)
+    for solution in _path(problem, epsilons, _exact(solver)):
+        yield Judgement(criterion(solution), len(solution.support))
+
+
+JUDGES = {"loo": _left_out, "cv": _held_out, "aicc": _informed}
+
+
+def _exact(solver):
+    """Paths need exact small solves, whichever solver is to have the last word."""
+    return WorkingSet(
+        tol=max(solver.tol, PATH_TOL), max_iter=solver.max_iter, max_time=solver.max_time
+    )
 
 
 def _path(problem, epsilons, solver):

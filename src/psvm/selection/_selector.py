@@ -63,10 +63,10 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
 
     Parameters
     ----------
-    epsilon : "auto", "aicc" or float, default="auto"
-        Correlation threshold; the larger it is, the fewer features. "auto" minimises a
-        cross-validated squared error and "aicc" the corrected Akaike criterion, as in `PSVC` and
-        `PSVR`.
+    epsilon : "auto", "cv", "aicc" or float, default="auto"
+        Correlation threshold; the larger it is, the fewer features. "auto" minimises the squared
+        error of leave-one-out values, "cv" that of five folds and "aicc" the corrected Akaike
+        criterion, as in `PSVC` and `PSVR`.
     epsilon_unit : {"absolute", "max"}, default="absolute"
         A number `epsilon` is in the units of columns of norm one ("absolute"), or a share of the
         smallest value that selects nothing ("max").
@@ -181,7 +181,7 @@ default="rbf"
     feature_names_in_: np.ndarray
 
     _constraints: ClassVar = {
-        "epsilon": Either(Choice("auto", "aicc"), Number(above=0)),
+        "epsilon": Either(Choice("auto", "cv", "aicc"), Number(above=0)),
         "epsilon_unit": Choice("absolute", "max"),
         "n_features": Later(),
         "C": Number(above=0, infinite=True),
@@ -299,7 +299,7 @@ default="rbf"
 
     def _describe(self, X, weights):
         """The columns of X, or its relations to the landmarks."""
-        digests = row_digests(X) if self.epsilon in ("auto", "aicc") else None
+        digests = row_digests(X) if isinstance(self.epsilon, str) else None
         if self.landmarks is None:
             return describe(X, weights, "dyadic", digests=digests)
         kernel = choose_kernel(self, X, weights)
@@ -311,7 +311,8 @@ default="rbf"
         if self.n_features is not None:
             return _limit_features(rows, problems, self.n_features)
         if isinstance(self.epsilon, str):
-            return [choose_epsilon(self.epsilon, description, y, self.C, solver) for y in rows]
+            choices = [choose_epsilon(self.epsilon, description, y, self.C, solver) for y in rows]
+            return [choice.epsilon for choice in choices]
         if self.epsilon_unit == "max":
             return [self.epsilon * problem.epsilon_max for problem in problems]
         return [self.epsilon] * len(rows)

@@ -13,6 +13,7 @@ from ._dual import (
     primal,
     start_solution,
 )
+from ._exact import AHEAD, exact_path
 from ._follow import follow
 from ._path import LARGEST_HOMOTOPY, epsilon_path, epsilon_paths
 from ._path_result import EpsilonPath
