@@ -6,6 +6,7 @@ is standardised as well, since the defaults of SVR are made for that.
 """
 
 import time
+from functools import partial
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
@@ -56,9 +57,9 @@ def evaluate(models, splits):
     found = {name: [] for name in models}
     for X, y, X_test, y_test in splits:
         for name, make in models.items():
-            began = time.perf_counter()
+            began = time.process_time()
             model = make().fit(X, y)
-            took = time.perf_counter() - began
+            took = time.process_time() - began
             found[name].append((error(model, X_test, y_test), len(model.support_), took))
     rows = {}
     for name, values in found.items():
@@ -67,19 +68,25 @@ def evaluate(models, splits):
     return rows
 
 
+def rules(estimator):
+    """The estimator with each rule for epsilon."""
+    return {rule: partial(estimator, epsilon=rule) for rule in ("auto", "cv", "aicc")}
+
+
 def run():
-    header = ["set", "PSVM auto", "PSVM aicc", "SVM", "fit time auto / aicc / SVM (ms)"]
+    times = "processor time of a fit: auto / cv / aicc / SVM (ms)"
+    header = ["set", "PSVM auto", "PSVM cv", "PSVM aicc", "SVM", times]
     table, totals = [], []
     for names, splits, models in (
         (
             CLASSIFICATION,
             classification_splits,
-            {"auto": PSVC, "aicc": lambda: PSVC(epsilon="aicc"), "svm": SVC},
+            {**rules(PSVC), "svm": SVC},
         ),
         (
             REGRESSION,
             regression_splits,
-            {"auto": PSVR, "aicc": lambda: PSVR(epsilon="aicc"), "svm": SVR},
+            {**rules(PSVR), "svm": SVR},
         ),
     ):
         for name in names:
