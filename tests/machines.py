@@ -39,8 +39,18 @@ KERNELS = {
     },
 }
 TESTS = Path(__file__).resolve().parent
-# Files, words and pages: nothing in these depends on the kernels.
-ASIDE = ("test_cli.py", "test_fuzz_*.py", "test_io_*.py", "test_report.py")
+# Files, words, pages and the source itself: nothing in these depends on the kernels.
+ASIDE = (
+    "test_cli.py",
+    "test_fuzz_*.py",
+    "test_house.py",
+    "test_io_*.py",
+    "test_models.py",
+    "test_parameters.py",
+    "test_report.py",
+    "test_storage.py",
+    "test_typing.py",
+)
 
 ASK = """
 import numpy.linalg, scipy.linalg, threadpoolctl
