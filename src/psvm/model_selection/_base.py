@@ -25,7 +25,7 @@ from .._typing import Axes, MatrixLike
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
 from ._grid import make_epsilons
 from ._search import PathSearch
-from ._table import RULES, choose, cv_results
+from ._table import RULES
 
 SHARED = (
     "kernel",
@@ -85,10 +85,8 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_psvm(model)
         checked, target, weights = prepare(model, X, y, sample_weight)
         search = PathSearch(self, model, checked, target, weights, sample_weight)
-        rounds = search.run()
-        table = cv_results(rounds)
-        slack = self._slack if self.scoring is None else 0.0
-        index = int(choose(table, self.rule, slack))
+        table = search.run()
+        index = search.choose(table)
         best = table["params"][index]
         model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
         self._keep(model, search, table, index)
@@ -104,7 +102,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         self.best_params_, self.best_index_ = best, index
         self.best_score_ = float(table["mean_test_score"][index])
         self.C_, self.gamma_ = best["C"], best["gamma"]
-        self.epsilons_ = search.epsilons
+        self.epsilons_ = np.unique(table["param_epsilon"].data)[::-1]
         self.Cs_ = np.unique(table["param_C"].data)
         self.gammas_ = np.unique(table["param_gamma"].data)
         self.n_splits_ = len(search.folds)

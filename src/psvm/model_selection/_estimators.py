@@ -74,8 +74,8 @@ class PSVCCV(ClassifierMixin, BaseCV):
     def __init__(
         self,
         *,
-        epsilons: int | ArrayLike = 20,
-        min_ratio: float = 0.01,
+        epsilons: int | ArrayLike = 40,
+        min_ratio: float | None = None,
         Cs: ArrayLike = (np.inf,),
         gammas: ArrayLike | Literal["scale", "auto"] | None = None,
         cv: CVLike = None,
@@ -234,8 +234,8 @@ class PSVRCV(RegressorMixin, BaseCV):
     def __init__(
         self,
         *,
-        epsilons: int | ArrayLike = 20,
-        min_ratio: float = 0.0001,
+        epsilons: int | ArrayLike = 40,
+        min_ratio: float | None = None,
         Cs: ArrayLike = (np.inf,),
         gammas: ArrayLike | Literal["scale", "auto"] | None = None,
         cv: CVLike = None,

@@ -13,7 +13,7 @@ RULES = ("auto", "best", "one_standard_error")
 def cv_results(rounds):
     """The table of all rounds in the layout of scikit-learn's GridSearchCV."""
     params = [combination for found in rounds for combination in found.params]
-    scores = np.concatenate([found.rows("scores") for found in rounds])
+    scores = np.concatenate([found.scores for found in rounds])
     table = {"params": params}
     for name in ("C", "epsilon", "gamma"):
         values = [combination[name] for combination in params]
@@ -22,9 +22,12 @@ def cv_results(rounds):
         table[f"split{i}_test_score"] = column
     table["mean_test_score"] = np.average(scores, axis=1)
     table["std_test_score"] = np.std(scores, axis=1)
-    table["rank_test_score"] = rankdata(-table["mean_test_score"], method="min").astype(np.int32)
+    mean = table["mean_test_score"]
+    last = -np.inf  # NaN has the last rank, as in scikit-learn
+    ranks = rankdata(-np.where(np.isnan(mean), last, mean), method="min")
+    table["rank_test_score"] = ranks.astype(np.int32)
     for name in ("n_support", "fit_time"):
-        values = np.concatenate([found.rows(name) for found in rounds])
+        values = np.concatenate([getattr(found, name) for found in rounds])
         table[f"mean_{name}"], table[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
     table["iter"] = np.repeat(np.arange(len(rounds)), [len(found.params) for found in rounds])
     return table

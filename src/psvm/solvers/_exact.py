@@ -8,7 +8,7 @@ AHEAD = 8
 """Points of the path that the compiled loop visits at once."""
 
 
-def exact_path(problem, epsilons, gram=None):
+def exact_path(problem, epsilons, gram=None, ahead=AHEAD):
     """Solutions along decreasing epsilon, exact, without a pass over the rows between them.
 
     They are not certified: `Solver.minimise` does that, from one of them as its start.
@@ -20,6 +20,8 @@ def exact_path(problem, epsilons, gram=None):
         Decreasing, all below epsilon_max.
     gram : ndarray of shape (P, P), default=None
         ``Q = K̃'K̃``, if it is known.
+    ahead : int
+        Points that are computed before the first of them is returned.
 
     Yields
     ------
@@ -32,8 +34,8 @@ def exact_path(problem, epsilons, gram=None):
     workspace.take_whole(K.gram() if gram is None else gram)
     index = workspace.index
     workspace.small.start(problem.C, largest, largest, np.zeros(P), -problem.l, index)
-    for first in range(0, len(epsilons), AHEAD):
-        _, alphas = workspace.small.trace(epsilons[first : first + AHEAD], AHEAD, False)
+    for first in range(0, len(epsilons), ahead):
+        _, alphas = workspace.small.trace(epsilons[first : first + ahead], ahead, False)
         for some in alphas:
             alpha = np.zeros(P)
             alpha[index] = some
