@@ -21,7 +21,7 @@ PER_DECADE = 5
 """Points of epsilon / epsilon_max in a factor of ten."""
 MOST_EPSILONS = 10_000
 """Points of a path: many more than can be told apart."""
-SPARSE, PATIENT, HASTY = 0.2, 8, 3
+SPARSE, PATIENT, HASTY = 0.2, 6, 3
 """Up to this share of support objects points are cheap, and a path ends when the mean score has not
 improved for so many of them; with more support objects it ends earlier,"""
 WORSE = 0.1
@@ -139,7 +139,9 @@ def candidates(found, epsilons):
         The shares of epsilon_max of all paths.
     """
     places = [
-        (C, step, gamma) for (C, gamma), judged in found.items() for step in range(len(judged.scores))
+        (C, step, gamma)
+        for (C, gamma), judged in found.items()
+        for step in range(len(judged.scores))
     ]
     # stable: within one C and one epsilon the gammas stay in their order
     order = {C: number for number, (C, _) in reversed(list(enumerate(found)))}

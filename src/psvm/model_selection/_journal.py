@@ -108,9 +108,7 @@ class Journal:
     def _remember(self, entry, number):
         if entry.pop("digest", None) != fingerprint(entry):
             raise self._damaged(number, "it differs from what was written")
-        self.done[tuple(entry["key"])] = Judged(
-            *(np.array(entry[name]) for name in Judged._fields)
-        )
+        self.done[tuple(entry["key"])] = Judged(*(np.array(entry[name]) for name in Judged._fields))
 
     def _damaged(self, number, why):
         if number == 1:

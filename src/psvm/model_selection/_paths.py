@@ -141,7 +141,9 @@ class FoldPaths:
         self.description, self.score, self.number = description, score, number
         L, fold = description.matrix.shape[0], score.folds[number]
         training = description.counting(np.bincount(fold.train, minlength=L))
-        self.machines = [_MachinePaths(training.part(t.rows), t.target, tol) for t in target.tasks()]
+        self.machines = [
+            _MachinePaths(training.part(t.rows), t.target, tol) for t in target.tasks()
+        ]
 
     def judged(self, C, epsilons, first, count):
         """Points of the paths of a C along shares of epsilon_max, from number `first` on."""
@@ -176,7 +178,10 @@ class _MachinePaths:
     def follow(self, C, epsilons, first, count):
         """Go on to `count` points from number `first` on, on a path that may begin here."""
         if self.C != C:
-            stated, absolute = self.problem.with_parameters(C=C), epsilons * self.problem.epsilon_max
+            stated, absolute = (
+                self.problem.with_parameters(C=C),
+                epsilons * self.problem.epsilon_max,
+            )
             self.C, self.place = C, 0
             self.path = follow(stated, absolute, self.solver, workspace=self.workspace)
         points = [next(self.path) for _ in range(self.place, first + count)][first - self.place :]

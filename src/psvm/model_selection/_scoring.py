@@ -25,7 +25,7 @@ class Score:
         """Whether machines must have values for rows that are not of their concern."""
         self.weights = [weights[fold.test] for fold in folds]
         if scoring is None:
-            self.of_points = self._squared_errors
+            self.of_points, self.tasks = self._squared_errors, target.tasks()
             # weights of the rows in the sum of each fold
             self.shares = np.zeros((len(weights), len(folds)))
             for share, fold in zip(self.shares.T, folds, strict=True):
@@ -51,7 +51,7 @@ class Score:
     def of_folds(self, decisions):
         """Scores of all folds, from decisions of all rows; of shape (m, n_folds)."""
         if not self.needs_all:
-            return squared_error(decisions, self.target.tasks(), self.shares)
+            return squared_error(decisions, self.tasks, self.shares)
         each = [self(decisions[:, fold.test], number) for number, fold in enumerate(self.folds)]
         return np.transpose(each)
 
