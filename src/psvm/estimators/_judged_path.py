@@ -1,4 +1,4 @@
-"""The exact path of a problem, and what each row without itself says about its solutions."""
+"""Paths of solutions with the values of rows left out, and the constant that these ask for."""
 
 from itertools import chain, islice
 from typing import NamedTuple
@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..solvers import exact_path
+from ._judge import Judge
 from ._loo import LeaveOneOut
 
 
@@ -15,7 +16,39 @@ class JudgedPoints(NamedTuple):
     alphas: np.ndarray
     """Solutions, of shape (m, P)."""
     decisions: np.ndarray
-    """Leave-one-out values of all rows, of shape (m, L); NaN where they mean nothing."""
+    """Leave-one-out values of all rows, of shape (m, L), with the constant of the model; NaN where
+    they mean nothing."""
+    shifts: np.ndarray
+    """What is added to the mean of the target for that constant, of shape (m,)."""
+
+
+class Constant:
+    """The constant of the solutions of one machine, from their leave-one-out values.
+
+    Parameters
+    ----------
+    description : Description
+        With its digests.
+    problem : Problem
+    y : ndarray of shape (L,)
+    classifies : bool
+        Whether the constant is the threshold of a sigmoid; else it has the least squared error.
+    """
+
+    def __init__(self, description, problem, y, classifies):
+        self.loo = LeaveOneOut(description, problem, y)
+        self.judge = Judge(y, description.weights, self.loo.group, classifies)
+
+    def left_out(self, alphas, Q=None):
+        """Leave-one-out values with the constant, and what it adds to the mean of the target.
+
+        Values that mean nothing are NaN and do not count for the constant.
+        """
+        decisions, _ = self.loo.decisions(alphas, Q)
+        shifts = self.judge(decisions).shifts
+        for point in np.flatnonzero(np.isnan(decisions[:, self.judge.weights > 0]).any(axis=1)):
+            shifts[point] = self.judge.known(decisions[point])[0]
+        return decisions + shifts[:, None], shifts
 
 
 class JudgedPath:
@@ -29,11 +62,14 @@ class JudgedPath:
     C : float
     shares : ndarray
         Decreasing epsilons as shares of epsilon_max.
+    classifies : bool or None
+        As for `Constant`; None leaves the mean of the target as the constant.
     """
 
-    def __init__(self, description, y, C, shares):
+    def __init__(self, description, y, C, shares, classifies):
         self.problem = problem = description.problem(y, C)
-        self.loo, self.Q = LeaveOneOut(description, problem, y), description.gram()
+        self.constant = Constant(description, problem, y, bool(classifies))
+        self.mended, self.Q = classifies is not None, description.gram()
         epsilons, largest = problem.epsilon_max * shares, problem.epsilon_max
         empty = np.zeros((np.count_nonzero(epsilons >= largest), problem.K.shape[1]))
         path = exact_path(problem, epsilons[epsilons < largest], self.Q, ahead=1)
@@ -42,4 +78,7 @@ class JudgedPath:
     def ahead(self, count):
         """The next points, at least one of which must be left."""
         alphas = np.array(list(islice(self._alphas, count)))
-        return JudgedPoints(alphas, self.loo.decisions(alphas, self.Q))
+        if self.mended:
+            return JudgedPoints(alphas, *self.constant.left_out(alphas, self.Q))
+        decisions, _ = self.constant.loo.decisions(alphas, self.Q)
+        return JudgedPoints(alphas, decisions, np.zeros(len(alphas)))

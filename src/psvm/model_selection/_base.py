@@ -23,11 +23,13 @@ from .._parameters import (
 from .._plotting import new_axes
 from .._typing import Axes, MatrixLike
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
+from ._edges import warn_of_edges
 from ._grid import make_epsilons
 from ._search import PathSearch
 from ._table import RULES
 
 SHARED = (
+    "threshold",
     "kernel",
     "degree",
     "coef0",
@@ -77,7 +79,6 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     _model: Any = None
     """The class of the model."""
     _shared: tuple[str, ...] = SHARED
-    _slack = 0.0
 
     def _fit(self, X, y, sample_weight):
         model = self._model(**{name: getattr(self, name) for name in self._shared})
@@ -90,6 +91,8 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         best = table["params"][index]
         model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
         self._keep(model, search, table, index)
+        at_bound = (np.abs(self.alpha_) >= best["C"]).any()
+        warn_of_edges(self, table, index, search.epsilons, at_bound)
         return self
 
     def _keep(self, model, search, table, index):

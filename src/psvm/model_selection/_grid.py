@@ -32,6 +32,8 @@ NOTHING = 1e-12
 """A path also ends when no more than this share of its first squared error is left."""
 LARGEST = 0.5
 """Shares of epsilon_max that are larger are as good as 1, the natural end of the grid."""
+LEVEL = 0.01
+"""Between neighbours a share of the score that makes no difference: it has levelled off."""
 WITH_GAMMA = ("rbf", "laplacian", "poly")
 COARSE, FINE = 4, 7
 """Values of C and of the width in the two rounds of a search from coarse to fine (Hochreiter &

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..estimators import JudgedPath
+from ..estimators import Constant, JudgedPath
 from ..solvers import WorkingSet, follow
 
 AHEAD = 2
@@ -66,7 +66,7 @@ def left_out_paths(description, target, grid, score, turned):
     found = []
     for C in grid.Cs:
         machines = [
-            JudgedPath(part, task.target, C, grid.epsilons)
+            JudgedPath(part, task.target, C, grid.epsilons, score.constant)
             for part, task in zip(parts, tasks, strict=True)
         ]
         done, first, count = [], 0, TOGETHER
@@ -93,13 +93,15 @@ def _all_decisions(description, tasks, parts, points, needs_all):
     """
     L = description.matrix.shape[0]
     decisions = np.zeros((len(points[0].alphas), L, len(tasks)))
-    for k, (task, part, (alphas, left_out)) in enumerate(zip(tasks, parts, points, strict=True)):
+    for k, (task, part, (alphas, left_out, added)) in enumerate(
+        zip(tasks, parts, points, strict=True)
+    ):
         decisions[:, task.rows, k] = left_out
         if needs_all and len(task.rows) < L:
             problem = part.problem(task.target, np.inf)
             coefs, shifts = zip(*(problem.K.coef(alpha) for alpha in alphas), strict=True)
             other = np.setdiff1d(np.arange(L), task.rows, assume_unique=True)
-            intercepts = np.array(shifts) + problem.b
+            intercepts = np.array(shifts) + problem.b + added
             f = _predicted(description.matrix, other, part.columns, np.array(coefs), intercepts)
             decisions[:, other, k] = f.T
     return decisions
@@ -142,7 +144,8 @@ class FoldPaths:
         L, fold = description.matrix.shape[0], score.folds[number]
         training = description.counting(np.bincount(fold.train, minlength=L))
         self.machines = [
-            _MachinePaths(training.part(t.rows), t.target, tol) for t in target.tasks()
+            _MachinePaths(training.part(t.rows), t.target, tol, score.constant)
+            for t in target.tasks()
         ]
 
     def judged(self, C, epsilons, first, count):
@@ -168,12 +171,14 @@ class _MachinePaths:
     last points.
     """
 
-    def __init__(self, description, y, tol):
+    def __init__(self, description, y, tol, classifies):
         self.columns = description.columns
         self.problem = description.problem(y, np.inf)
         self.solver = WorkingSet(tol=tol)
         self.workspace = self.solver.workspace(self.problem.K)
-        self.C = None
+        self.C, self.constant = None, None
+        if classifies is not None:
+            self.constant = Constant(description, self.problem, y, classifies)
 
     def follow(self, C, epsilons, first, count):
         """Go on to `count` points from number `first` on, on a path that may begin here."""
@@ -188,3 +193,6 @@ class _MachinePaths:
         self.place = first + count
         self.coefs = np.array([solution.coef for solution in points])
         self.intercepts = np.array([solution.intercept for solution in points])
+        if self.constant is not None:
+            alphas = np.array([solution.alpha for solution in points])
+            self.intercepts += self.constant.left_out(alphas)[1]

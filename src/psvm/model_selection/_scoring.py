@@ -17,12 +17,16 @@ class Score:
     weights : ndarray
         Weights of the rows; scorers get them only if they are `weighted`.
     folds : list of Fold
+    threshold : {"loo", "mean"}
+        Where the constant of the models comes from.
     """
 
-    def __init__(self, scoring, target, weights, weighted, folds):
+    def __init__(self, scoring, target, weights, weighted, folds, threshold):
         self.target, self.folds = target, folds
         self.needs_all = scoring is not None
         """Whether machines must have values for rows that are not of their concern."""
+        self.constant = None if threshold == "mean" else target.classifies and self.needs_all
+        """Whether the constant is the threshold of a sigmoid; None if it is the mean."""
         self.weights = [weights[fold.test] for fold in folds]
         if scoring is None:
             self.of_points, self.tasks = self._squared_errors, target.tasks()

@@ -50,20 +50,18 @@ class PathSearch:
         self.left_out = options.cv is None and self._n_columns() <= LARGEST_GRAM
         self.folds = self._make_folds(own)
         weighted = sample_weight is not None
-        self.score = Score(options.scoring, target, own, weighted, self.folds)
+        self.score = Score(options.scoring, target, own, weighted, self.folds, options.threshold)
         self.turned = never
         if is_open(options.epsilons, options.min_ratio):
             self.turned = error_has_turned if options.scoring is None else has_turned
         self.journal = Journal(options.results_file, self._fingerprint())
 
-    @property
-    def slack(self):
-        """Share of the best score that the rule "auto" gives up."""
-        return self.options._slack if self.options.scoring is None else 0.0
-
     def choose(self, table):
         """Index of the chosen row of a table."""
-        return int(choose(table, self.options.rule, self.slack))
+        rule = self.options.rule
+        if rule == "auto":
+            rule = "sparsest" if self.options.scoring is None else "best"
+        return int(choose(table, rule))
 
     def run(self):
         """The table of all candidates."""
@@ -98,7 +96,7 @@ class PathSearch:
         Cs = coarse(self.Cs)
         first = candidates(self._judge(Cs, gammas), self.epsilons)
         table = cv_results([first])
-        best = table["params"][int(choose(table, "best", 0.0))]
+        best = table["params"][int(choose(table, "best"))]
         Cs, gammas = fine(best["C"], Cs), fine(best["gamma"], gammas)
         return cv_results([first, candidates(self._judge(Cs, gammas), self.epsilons)])
 

@@ -40,27 +40,26 @@ def without_rounding(scores):
     return np.round(scores, min(digits, MOST_DIGITS))
 
 
-def choose(table, rule, slack):
+def choose(table, rule):
     """Index of the chosen row of the table.
 
     Parameters
     ----------
     table : dict
         From `cv_results`.
-    rule : {"auto", "best", "one_standard_error"}
-    slack : float
-        With "auto": share of the best score by which that of the chosen one may be worse.
+    rule : {"best", "one_standard_error", "sparsest"}
+        "sparsest": the fewest support objects among all whose mean score is less than the best by
+        at most one standard error of the difference. That is much smaller than the one of the
+        score itself: rows that are hard to predict are hard for all candidates.
     """
     mean = without_rounding(table["mean_test_score"])
     if not np.isfinite(mean).any():
         raise ValueError("All scores are NaN or infinite; check the scoring and the data.")
     best = int(np.nanargmax(mean))
-    if rule == "best" or (rule == "auto" and slack == 0):
+    if rule == "best":
         return best
-    if rule == "auto":
-        good = mean >= mean[best] - slack * abs(mean[best])
-        return min(np.flatnonzero(good), key=lambda i: (-table["param_epsilon"][i], -mean[i]))
-    folds = [table[name][best] for name in table if name.startswith("split")]
-    error = np.std(folds, ddof=1) / np.sqrt(len(folds))
+    folds = np.array([table[name] for name in table if name.startswith("split")])
+    spread = folds[:, [best]] if rule == "one_standard_error" else folds - folds[:, [best]]
+    error = np.std(spread, axis=0, ddof=1) / np.sqrt(len(folds))
     good = np.flatnonzero(mean >= mean[best] - error)
     return min(good, key=lambda i: (table["mean_n_support"][i], -mean[i]))
