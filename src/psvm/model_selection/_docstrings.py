@@ -20,7 +20,7 @@ gammas : array-like of float, "scale" or "auto", default=None
 cv : int, cross-validation generator or iterable, default=None
     None: leave-one-out values of each row, approximate as for ``epsilon="auto"`` of `{base}`.
     Rows are grouped into five folds, whose scores are the columns of the table. With more than
-    2048 columns it means real folds. These five folds depend on the content of the rows only:
+    2048 columns, or fewer than ten distinct rows, it means real folds. These five folds depend on the content of the rows only:
     they are stratified, equal rows share a fold, and the order of the rows plays no part.
     Anything else means folds as in scikit-learn.
 scoring : str or callable, default=None

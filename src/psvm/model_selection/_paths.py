@@ -172,27 +172,27 @@ class _MachinePaths:
     """
 
     def __init__(self, description, y, tol, classifies):
-        self.columns = description.columns
-        self.problem = description.problem(y, np.inf)
+        self.description, self.y, self.classifies = description, y, classifies
+        self.columns, self.problem = description.columns, description.problem(y, np.inf)
         self.solver = WorkingSet(tol=tol)
         self.workspace = self.solver.workspace(self.problem.K)
-        self.C, self.constant = None, None
-        if classifies is not None:
-            self.constant = Constant(description, self.problem, y, classifies)
+        self.C = None
 
     def follow(self, C, epsilons, first, count):
         """Go on to `count` points from number `first` on, on a path that may begin here."""
         if self.C != C:
-            stated, absolute = (
-                self.problem.with_parameters(C=C),
-                epsilons * self.problem.epsilon_max,
-            )
-            self.C, self.place = C, 0
-            self.path = follow(stated, absolute, self.solver, workspace=self.workspace)
+            self._begin(C, epsilons * self.problem.epsilon_max)
         points = [next(self.path) for _ in range(self.place, first + count)][first - self.place :]
         self.place = first + count
         self.coefs = np.array([solution.coef for solution in points])
         self.intercepts = np.array([solution.intercept for solution in points])
-        if self.constant is not None:
+        if self.classifies is not None:
             alphas = np.array([solution.alpha for solution in points])
             self.intercepts += self.constant.left_out(alphas)[1]
+
+    def _begin(self, C, epsilons):
+        stated = self.problem.with_parameters(C=C)
+        self.C, self.place = C, 0
+        self.path = follow(stated, epsilons, self.solver, workspace=self.workspace)
+        if self.classifies is not None:
+            self.constant = Constant(self.description, stated, self.y, self.classifies)

@@ -28,6 +28,9 @@ from ._paths import AHEAD, Fold, FoldPaths, joined, left_out_paths
 from ._scoring import Score
 from ._table import choose, cv_results
 
+FEWEST_ROWS = 10
+"""Fewer distinct rows are soon interpolated, where leave-one-out values mean nothing."""
+
 
 class PathSearch:
     """The search of `PSVCCV` or `PSVRCV` (the `options`) with a model for validated data.
@@ -47,7 +50,7 @@ class PathSearch:
         self.gammas = make_gammas(options.gammas, options.kernel, X, weights, widths)
         self.digests = digests_of(X, options.kernel)
         own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
-        self.left_out = options.cv is None and self._n_columns() <= LARGEST_GRAM
+        self.left_out = options.cv is None and self._can_leave_one_out()
         self.folds = self._make_folds(own)
         weighted = sample_weight is not None
         self.score = Score(options.scoring, target, own, weighted, self.folds, options.threshold)
@@ -166,12 +169,14 @@ class PathSearch:
         model = clone(self.model).set_params(gamma=gamma)
         return describe_for(model, self.X, self.weights, self.digests)
 
-    def _n_columns(self):
-        """The most columns that a machine has."""
+    def _can_leave_one_out(self):
+        """Whether the columns are few enough for their products, and the rows not too few."""
+        if len(set(self.digests)) < FEWEST_ROWS:
+            return False
         description = self._describe(self.gammas[0])
         if description.identity is None:
-            return description.matrix.shape[1]
-        return max(len(task.rows) for task in self.target.tasks())
+            return description.matrix.shape[1] <= LARGEST_GRAM
+        return max(len(task.rows) for task in self.target.tasks()) <= LARGEST_GRAM
 
     def _make_folds(self, weights):
         if self.options.cv is None:
