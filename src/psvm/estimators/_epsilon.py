@@ -12,13 +12,13 @@ from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
 from ._judge import Judge
 from ._loo import LeaveOneOut
 
-PER_DECADE = 10
+PER_DECADE = 6
 """Grid points of epsilon / epsilon_max in a factor of ten."""
 DECADES = {"loo": 8, "cv": 5, "aicc": 5}
 """Length of the grid: exact paths go on until the loss has turned, the others get slow."""
-PATIENCE = 8
-"""The path ends when the criterion has not improved for so many points,"""
-DENSEST = 0.6
+PATIENCE, GAIN = 5, 1e-3
+"""The path ends when the criterion has not improved by that share for so many points,"""
+DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
@@ -38,7 +38,7 @@ FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
 
-class Point(NamedTuple):
+class PathPoint(NamedTuple):
     """A point of a path."""
 
     decisions: np.ndarray
@@ -112,13 +112,16 @@ def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
         values = np.append(values, judge.mean(verdicts.losses))
         if _has_turned(values, found, n_distinct):
             break
-        if not judge.classifies and values.min() * judge.total.sum() <= nothing:
+        if not judge.classifies and values.min() * judge.weights.sum() <= nothing:
             break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
     else:
         _warn_of_end(epsilons[-1] / epsilons[0])
+    # A point that is too dense has ended the path; it is no choice unless it is the only one.
+    sizes = np.array([point.n_support for point in found])
+    values[1:][sizes[1:] > DENSEST * n_distinct] = np.inf
     best = int(np.argmin(values))
     beyond, error = judge.differences(np.concatenate(losses), best)
     chosen = int(np.argmax(beyond <= _good_enough(error)))
@@ -127,8 +130,11 @@ def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
 
 def _has_turned(values, found, n_distinct):
     """Whether the criterion has, or the support is so large that it soon interpolates."""
-    behind = len(values) - 1 - np.argmin(values)
-    return behind >= PATIENCE or found[-1].n_support > DENSEST * n_distinct
+    best = 0
+    for place, value in enumerate(values):
+        if value < (1 - GAIN) * values[best]:
+            best = place
+    return len(values) - best > PATIENCE or found[-1].n_support > DENSEST * n_distinct
 
 
 def _good_enough(error):
@@ -148,7 +154,7 @@ def _left_out(description, problem, y, epsilons, relaxation):
     while alphas:
         decisions, _ = loo.decisions(np.array(alphas), Q, relaxation)
         yield [
-            Point(f, np.count_nonzero(alpha), alpha)
+            PathPoint(f, np.count_nonzero(alpha), alpha)
             for alpha, f in zip(alphas, decisions, strict=True)
         ]
         alphas = list(islice(path, AHEAD))
@@ -170,7 +176,7 @@ def _held_out(description, problem, y, epsilons, solver):
         decisions = np.full(len(y), np.nan)
         for out, solution in zip(outs, solutions, strict=True):
             decisions[out] = _values(description.matrix, solution)[out]
-        yield [Point(decisions, max(len(solution.support) for solution in solutions))]
+        yield [PathPoint(decisions, max(len(solution.support) for solution in solutions))]
 
 
 def _values(matrix, solution):
