@@ -25,8 +25,8 @@ def decides(monkeypatch):
     good_enough = _epsilon._good_enough
 
     def choice(fit, change):
-        def limit(error):
-            return (1 + change) * good_enough(error)
+        def limit(loss, error):
+            return (1 + change) * good_enough(loss, error)
 
         with monkeypatch.context() as patch:
             patch.setattr(_epsilon, "_good_enough", limit)

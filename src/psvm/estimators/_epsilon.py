@@ -12,10 +12,9 @@ from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
 from ._judge import Judge
 from ._loo import LeaveOneOut
 
-PER_DECADE = 6
-"""Grid points of epsilon / epsilon_max in a factor of ten."""
-DECADES = {"loo": 8, "cv": 5, "aicc": 5}
-"""Length of the grid: exact paths go on until the loss has turned, the others get slow."""
+GRIDS = {"loo": (6, 8), "cv": (6, 5), "aicc": (10, 5)}
+"""Points of epsilon / epsilon_max in a factor of ten, and how many such factors: exact paths go on
+until the loss has turned, the others get slow."""
 PATIENCE, GAIN = 5, 1e-3
 """The path ends when the criterion has not improved by that share for so many points,"""
 DENSEST = 0.5
@@ -26,9 +25,9 @@ LARGEST_GRAM = 2048
 """Columns up to which the products of all of them are formed for leave-one-out values."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
-STANDARD_ERRORS = 1.75
+STANDARD_ERRORS, LOSS = 2.0, 0.2
 """The largest epsilon wins whose loss exceeds the smallest by at most so many standard errors of
-the difference."""
+the difference, and at most by that share."""
 RELAXED = 0.75
 """How far the solutions of the path go to the least squares of their support."""
 MANY, TALL = 1024, 16
@@ -90,8 +89,9 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
         rule = "loo" if problem.K.shape[1] <= LARGEST_GRAM else "cv"
     # Half of the time is left for the final solve.
     clock = Clock(None if solver.max_time is None else solver.max_time / 2)
-    steps = range(PER_DECADE * DECADES[rule] + 1)
-    epsilons = [largest * 10 ** (-step / PER_DECADE) for step in steps]
+    per_decade, decades = GRIDS[rule]
+    steps = range(per_decade * decades + 1)
+    epsilons = [largest * 10 ** (-step / per_decade) for step in steps]
     if rule == "aicc":
         return _most_informed(problem, epsilons, n_distinct, solver, clock)
     judge = Judge(y, description.weights, _groups(description), classifies)
@@ -124,7 +124,7 @@ def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
     values[1:][sizes[1:] > DENSEST * n_distinct] = np.inf
     best = int(np.argmin(values))
     beyond, error = judge.differences(np.concatenate(losses), best)
-    chosen = int(np.argmax(beyond <= _good_enough(error)))
+    chosen = int(np.argmax(beyond <= _good_enough(values[best], error)))
     return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
@@ -137,9 +137,9 @@ def _has_turned(values, found, n_distinct):
     return len(values) - best > PATIENCE or found[-1].n_support > DENSEST * n_distinct
 
 
-def _good_enough(error):
-    """How much larger the loss may be, given the standard error of the difference."""
-    return STANDARD_ERRORS * error
+def _good_enough(loss, error):
+    """How much the smallest loss may be exceeded, given the standard error of the difference."""
+    return np.minimum(STANDARD_ERRORS * error, LOSS * loss)
 
 
 def _groups(description):
