@@ -250,7 +250,8 @@ def test_the_path_goes_on_until_the_error_has_turned(rng):
     one = PSVR(gamma=1.0, epsilon=1.0, epsilon_unit="max").fit(X, np.sin(3 * X[:, 0]))
     assert model.epsilon_ < 1e-2 * one.epsilon_
     new = rng.uniform(-1, 1, size=(200, 1))
-    assert np.abs(model.predict(new) - np.sin(3 * new[:, 0])).max() < 0.02
+    # a tenth of the range of the target
+    assert np.abs(model.predict(new) - np.sin(3 * new[:, 0])).max() < 0.1
 
 
 def test_many_columns_are_judged_by_folds(monkeypatch):
