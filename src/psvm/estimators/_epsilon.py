@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
+from .._progress import say
 from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
 from ._loo import LeaveOneOut
 
@@ -87,6 +88,10 @@ def choose_epsilon(rule, description, y, C, solver):
     for judgement in JUDGES[rule](description, problem, y, epsilons, solver):
         found.append(judgement)
         values.append(judgement.value)
+        say(
+            f"epsilon {epsilons[len(values) - 1] / largest:.2g} of the largest, "
+            f"{judgement.n_support} support objects"
+        )
         behind = len(values) - 1 - np.argmin(values)
         dense = judgement.n_support > DENSEST * n_distinct
         if behind >= PATIENCE or dense or judgement.value <= least:
