@@ -68,7 +68,8 @@ dtype : {float64, float32}, default=float64
 warm_start : bool, default=False
     Start from the previous solution, which must have the same number of variables.
 verbose : bool, default=False
-    Print a line about the solution.
+    Print a line about each solution, and show progress with the time left on stderr if it takes
+    more than two seconds.
 alpha_ : ndarray of shape (P,) or (n_machines, P)
     The dual variables, relaxed if `relaxation` says so (those of the solution itself are in
     `solution_`); one per training object, landmark or column. A training vector that

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
+from .._progress import say
 from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
 from ._judge import Judge
 from ._loo import LeaveOneOut
@@ -108,6 +109,7 @@ def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
     for block in blocks:
         verdicts = judge(np.array([point.decisions for point in block]))
         found += block
+        _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
         if _has_turned(values, found, n_distinct):
@@ -189,6 +191,7 @@ def _most_informed(problem, epsilons, n_distinct, solver, clock):
     criterion, values = _aicc(problem), []
     for solution in _path(problem, epsilons, _exact(solver)):
         values.append(criterion(solution))
+        _say_where(epsilons[len(values) - 1] / epsilons[0], len(solution.support))
         dense = len(solution.support) > DENSEST * n_distinct
         if len(values) - 1 - np.argmin(values) >= PATIENCE or dense:
             break
@@ -230,6 +233,10 @@ def _aicc(problem):
         return L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
 
     return criterion
+
+
+def _say_where(share, n_support):
+    say(f"epsilon {share:.2g} of the largest, {n_support} support objects")
 
 
 def _warn_of_time(share):
