@@ -21,6 +21,7 @@ from .._parameters import (
     check_parameters,
 )
 from .._plotting import new_axes
+from .._progress import progress
 from .._typing import Axes, MatrixLike
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
 from ._edges import warn_of_edges
@@ -86,10 +87,11 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_psvm(model)
         checked, target, weights = prepare(model, X, y, sample_weight)
         search = PathSearch(self, model, checked, target, weights, sample_weight)
-        table = search.run()
-        index = search.choose(table)
-        best = table["params"][index]
-        model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
+        with progress(type(self).__name__, self.verbose):
+            table = search.run()
+            index = search.choose(table)
+            best = table["params"][index]
+            model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
         self._keep(model, search, table, index)
         at_bound = (np.abs(self.alpha_) >= best["C"]).any()
         warn_of_edges(self, table, index, search.epsilons, at_bound)

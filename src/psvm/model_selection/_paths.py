@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._progress import steps
 from ..estimators import Constant, JudgedPath
 from ..solvers import WorkingSet, follow
 
@@ -64,7 +65,7 @@ def left_out_paths(description, target, grid, score, turned):
     parts = [description.part(task.rows) for task in tasks]
     n_distinct = np.array([len(set(part.digests)) for part in parts])
     found = []
-    for C in grid.Cs:
+    for C in steps(grid.Cs, "C"):
         machines = [
             JudgedPath(part, task.target, C, grid.epsilons, score.constant)
             for part, task in zip(parts, tasks, strict=True)
@@ -72,7 +73,7 @@ def left_out_paths(description, target, grid, score, turned):
         done, first, count = [], 0, TOGETHER
         while first < len(grid.epsilons):
             began = time.perf_counter()
-            points = [machine.ahead(count) for machine in machines]
+            points = [machine.ahead(count) for machine in steps(machines, "machine")]
             decisions = _all_decisions(description, tasks, parts, points, score.needs_all)
             scores = score.of_folds(decisions)
             used = _count_support(description, parts, [some.alphas for some in points])
@@ -151,7 +152,7 @@ class FoldPaths:
     def judged(self, C, epsilons, first, count):
         """Points of the paths of a C along shares of epsilon_max, from number `first` on."""
         began = time.perf_counter()
-        for machine in self.machines:
+        for machine in steps(self.machines, "machine"):
             machine.follow(C, epsilons, first, count)
         took = time.perf_counter() - began
         test = self.score.folds[self.number].test

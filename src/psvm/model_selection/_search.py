@@ -5,6 +5,7 @@ from sklearn.base import clone
 
 from .._folds import assign_folds, make_splits
 from .._parallel import results
+from .._progress import steps
 from .._threads import threads
 from ..estimators import LARGEST_GRAM, describe_for, digests_of
 from ._grid import (
@@ -120,9 +121,8 @@ class PathSearch:
         keys = [[(str(gamma), str(C), "loo", 0) for C in grid.Cs] for gamma in gammas]
         open_ = [g for g, some in enumerate(keys) if not all(k in self.journal.done for k in some)]
         tasks = [(gammas[g], grid) for g in open_]
-        for g, found in zip(
-            open_, results(self._left_out_paths, tasks, self.options, prefer="threads"), strict=True
-        ):
+        each = results(self._left_out_paths, tasks, self.options.n_jobs, "gammas", prefer="threads")
+        for g, found in zip(open_, each if tasks else [], strict=True):
             for key, judged in zip(keys[g], found, strict=True):
                 self.journal.add(key, judged)
         return [[self.journal.done[key] for key in some] for some in keys]
@@ -133,7 +133,7 @@ class PathSearch:
 
     def _in_folds(self, grid, gammas):
         """In folds, several of which are worked on at the same time."""
-        return [self._folds_of(gamma, grid) for gamma in gammas]
+        return [self._folds_of(gamma, grid) for gamma in steps(gammas, "gamma")]
 
     def _folds_of(self, gamma, grid):
         """Results of one gamma: all folds share the matrix."""
@@ -145,7 +145,9 @@ class PathSearch:
                 parts[number] = FoldPaths(description, self.target, *shared)
             return parts[number].judged(*points)
 
-        return [self._until_turned(str(gamma), C, grid.epsilons, judged) for C in grid.Cs]
+        return [
+            self._until_turned(str(gamma), C, grid.epsilons, judged) for C in steps(grid.Cs, "C")
+        ]
 
     def _until_turned(self, gamma, C, epsilons, judged):
         """The points of one C, some after some until the mean of all folds has turned."""
@@ -156,7 +158,7 @@ class PathSearch:
             keys = [(gamma, str(C), number, first) for number in range(len(self.folds))]
             open_ = [number for number, key in enumerate(keys) if key not in self.journal.done]
             tasks = [(number, *points) for number in open_]
-            new = results(judged, tasks, self.options, prefer="threads") if tasks else []
+            new = results(judged, tasks, self.options.n_jobs, prefer="threads") if tasks else []
             for number, result in zip(open_, new, strict=True):
                 self.journal.add(keys[number], result)
             done.append(joined([self.journal.done[key] for key in keys], axis=1))
