@@ -20,9 +20,9 @@ gammas : array-like of float, "scale" or "auto", default=None
 cv : int, cross-validation generator or iterable, default=None
     None: leave-one-out values of each row, approximate as for ``epsilon="auto"`` of `{base}`.
     Rows are grouped into five folds, whose scores are the columns of the table. With more than
-    2048 columns, or fewer than ten distinct rows, it means real folds. These five folds depend on the content of the rows only:
-    they are stratified, equal rows share a fold, and the order of the rows plays no part.
-    Anything else means folds as in scikit-learn.
+    2048 columns, or fewer than ten distinct rows, it means real folds. These depend on the
+    content of the rows only: they are stratified, equal rows share a fold, and the order of the
+    rows plays no part. Anything else means folds as in scikit-learn.
 scoring : str or callable, default=None
     A scorer of scikit-learn that needs decision values or predictions. None is the negative
     mean squared error of the decision values. With ``threshold="loo"`` they have the constant of
@@ -40,8 +40,8 @@ path_tol : float, default=0.01
 n_jobs : int, default=None
     Gammas, or real folds, that are worked on at the same time, in threads.
 results_file : path-like, default=None
-    A file that keeps the results of each gamma or real fold as soon as they are there. A search that was
-    interrupted goes on from it; one with other data or parameters refuses it.
+    A file that keeps the results of each gamma or real fold as soon as they are there. A search
+    that was interrupted goes on from it; one with other data or parameters refuses it.
 threshold, kernel, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, \
 tol, max_iter, cache_size, dtype
     As for `{base}`. Landmarks other than the training vectors are found once, from all
