@@ -17,6 +17,9 @@ SPAN = FACTOR ** np.arange(-3, 2)
 """and what a search from coarse to fine spans."""
 FARTHEST = 4
 """Values of gamma that are added at each end, at most."""
+LEARNT = 0.95
+"""While the squared error is larger than this share of that of a constant, nothing has been learnt,
+and narrower kernels are tried whatever the scores of the others say."""
 PER_DECADE = 5
 """Points of epsilon / epsilon_max in a factor of ten."""
 MOST_EPSILONS = 10_000

@@ -52,6 +52,12 @@ class Score:
             scores[finite] = self.of_points(decisions[finite], number)
         return scores
 
+    def of_constants(self):
+        """The mean squared error, negative, of the mean target of each machine."""
+        means = [np.average(t, weights=self.shares[rows].sum(axis=1)) for rows, t in self.tasks]
+        decisions = np.tile(means, (1, len(self.shares), 1))
+        return squared_error(decisions, self.tasks, self.shares).mean()
+
     def of_folds(self, decisions):
         """Scores of all folds, from decisions of all rows; of shape (m, n_folds)."""
         if not self.needs_all:

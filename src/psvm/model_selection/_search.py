@@ -11,6 +11,7 @@ from ..estimators import LARGEST_GRAM, describe_for, digests_of
 from ._grid import (
     FACTOR,
     FARTHEST,
+    LEARNT,
     SPAN,
     WIDTHS,
     Grid,
@@ -76,7 +77,11 @@ class PathSearch:
             return cv_results([candidates(found, self.epsilons)])
         for _ in range(2 * FARTHEST):
             table = cv_results([candidates(found, self.epsilons)])
-            new = self._beyond(table["params"][self.choose(table)]["gamma"])
+            index = self.choose(table)
+            learnt = self.options.scoring is not None or (
+                table["mean_test_score"][index] > LEARNT * self.score.of_constants()
+            )
+            new = self._beyond(table["params"][index]["gamma"] if learnt else max(self.gammas))
             if new is None:
                 break
             self.gammas.append(new)
