@@ -22,7 +22,7 @@ class JudgedPoints(NamedTuple):
     """What is added to the mean of the target for that constant, of shape (m,)."""
 
 
-class Constant:
+class LeftOutConstant:
     """The constant of the solutions of one machine, from their leave-one-out values.
 
     Parameters
@@ -63,12 +63,12 @@ class JudgedPath:
     shares : ndarray
         Decreasing epsilons as shares of epsilon_max.
     classifies : bool or None
-        As for `Constant`; None leaves the mean of the target as the constant.
+        As for `LeftOutConstant`; None leaves the mean of the target as the constant.
     """
 
     def __init__(self, description, y, C, shares, classifies):
         self.problem = problem = description.problem(y, C)
-        self.constant = Constant(description, problem, y, bool(classifies))
+        self.constant = LeftOutConstant(description, problem, y, bool(classifies))
         self.mended, self.Q = classifies is not None, description.gram()
         epsilons, largest = problem.epsilon_max * shares, problem.epsilon_max
         empty = np.zeros((np.count_nonzero(epsilons >= largest), problem.K.shape[1]))

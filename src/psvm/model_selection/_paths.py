@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._progress import steps
-from ..estimators import Constant, JudgedPath
+from ..estimators import LeftOutConstant, JudgedPath
 from ..solvers import WorkingSet, follow
 
 AHEAD = 2
@@ -196,4 +196,4 @@ class _MachinePaths:
         self.C, self.place = C, 0
         self.path = follow(stated, epsilons, self.solver, workspace=self.workspace)
         if self.classifies is not None:
-            self.constant = Constant(self.description, stated, self.y, self.classifies)
+            self.constant = LeftOutConstant(self.description, stated, self.y, self.classifies)
