@@ -4,7 +4,7 @@ from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_val
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import LARGEST_GRAM, choose_epsilon
 from ._estimators import PSVC, PSVR, has_probability
-from ._judged_path import LeftOutConstant, JudgedPath
+from ._judged_path import JudgedPath, LeftOutConstant
 from ._kernel import (
     GAMMA,
     MEASURED,

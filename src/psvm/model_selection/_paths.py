@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._progress import steps
-from ..estimators import LeftOutConstant, JudgedPath
+from ..estimators import JudgedPath, LeftOutConstant
 from ..solvers import WorkingSet, follow
 
 AHEAD = 2
