@@ -26,11 +26,12 @@ MOST_EPSILONS = 10_000
 """Points of a path: many more than can be told apart."""
 SPARSE, PATIENT, HASTY = 0.2, 6, 3
 """Up to this share of support objects points are cheap, and a path ends when the mean score has not
-improved for so many of them; with more support objects it ends earlier,"""
-WORSE = 0.1
-"""also when its squared error exceeds the smallest by more than this share."""
-DENSE, GAIN = 0.7, 0.01
-"""With more support objects a path goes on only while each point gains at least this share."""
+improved for so many of them; with more support objects it ends after fewer,"""
+GAIN, WORSE = 0.01, 0.1
+"""also when the squared error fell by no more than this share meanwhile, or exceeds the smallest by
+more than this share."""
+DENSE = 0.7
+"""With more support objects a path goes on only while each point gains that much."""
 NOTHING = 1e-12
 """A path also ends when no more than this share of its first squared error is left."""
 LARGEST = 0.5
@@ -110,9 +111,10 @@ def error_has_turned(scores, share):
     best, last = mean.max(), mean[-1]
     if has_turned(scores, share) or best >= NOTHING * mean[0]:
         return True
-    if share > DENSE and len(mean) > 1 and last < (1 - GAIN) * mean[:-1].max():
-        return True
-    return share > SPARSE and last < (1 + WORSE) * best
+    if share <= SPARSE:
+        return False
+    before = mean[: -1 if share > DENSE else -HASTY].max(initial=-np.inf)
+    return best < (1 - GAIN) * before or last < (1 + WORSE) * best
 
 
 def _means(scores):

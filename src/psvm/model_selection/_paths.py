@@ -11,9 +11,9 @@ from ..solvers import WorkingSet, follow
 
 AHEAD = 2
 """Points in folds that are solved before it is asked whether the paths should go on,"""
-TOGETHER, FEW = 4, 64
-"""and points that are judged by leave-one-out values up to so many support objects; with more, a
-point too many costs more than the call."""
+TOGETHER, CHEAP = 8, 2e7
+"""and points that are judged together by leave-one-out values, if all of them have no more than so
+many operations; a point too many must not cost more than the call."""
 
 
 class Fold(NamedTuple):
@@ -82,7 +82,11 @@ def left_out_paths(description, target, grid, score, turned):
             sizes = np.array([np.count_nonzero(some.alphas[-1]) for some in points])
             if turned(np.concatenate([some.scores for some in done]), (sizes / n_distinct).min()):
                 break
-            first, count = first + count, TOGETHER if sizes.max() <= FEW else 1
+            operations = max(
+                len(part.weights) * n**2 for part, n in zip(parts, sizes.tolist(), strict=True)
+            )
+            first += count
+            count = int(np.clip(CHEAP / max(operations, 1), 1, TOGETHER))
         found.append(joined(done, axis=0))
     return found
 

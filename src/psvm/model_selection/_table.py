@@ -35,8 +35,8 @@ def cv_results(rounds):
 
 def without_rounding(scores):
     """Scores without the last digits, in which those of one model may differ."""
-    largest = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-    digits = DIGITS - int(np.ceil(np.log10(largest))) if largest > 0 else 0
+    best = abs(scores[np.isfinite(scores)].max(initial=-np.inf))
+    digits = DIGITS - int(np.ceil(np.log10(best))) if 0 < best < np.inf else DIGITS
     return np.round(scores, min(digits, MOST_DIGITS))
 
 
