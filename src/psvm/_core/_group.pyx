@@ -5,7 +5,7 @@
     minimise   D(A) = 1/2 tr(A'Q A) - tr(A'B) + epsilon sum_j ||A_j||    over A (m x T), rows A_j
 
 by proximal points: each one minimises ``D(A) + ||A - A_old||^2 / (2 sigma)``. With
-``G = Q Z - B``, ``u = A_old - sigma G`` and ``X_j = max(0, 1 - sigma epsilon / ||u_j||) u_j`` its
+``H = Q Z - B``, ``u = A_old - sigma H`` and ``X_j = max(0, 1 - sigma epsilon / ||u_j||) u_j`` its
 solution is the Z with ``Z = X(Z)``, and this Z also minimises the smooth convex function
 
     phi(Z) = 1/2 tr(Z'Q Z) + ||X||^2 / (2 sigma)
@@ -35,11 +35,14 @@ import numpy as np
 cdef enum:
     HALVINGS = 40   # of a Newton step
     PATIENCE = 10   # proximal points without a smaller violation
-    MOST_STEPS = 30 # Newton steps for one proximal point
+    MOST_STEPS = 15 # Newton steps for one proximal point
 
 cdef double WIDTH = 30.0    # first sigma, as a multiple of max ||A_j|| / epsilon
 cdef double GROWTH = 5.0    # of sigma, from one proximal point to the next
-cdef double WIDEST = 1e10   # sigma beyond which rounding spoils the Newton matrix
+cdef double RETREAT = 10.0  # the same, where Newton's method failed
+cdef double WIDEST = 1e5    # largest sigma over the first one
+cdef double ROUNDING = 1e-14  # of D, relative to its penalty
+cdef double PROGRESS = 1e-9
 cdef double STIFFEST = 1e8  # largest t_j in the Newton matrix
 cdef double SHARE = 0.3     # error of a proximal point, as a share of its distance
 cdef double SLOPE = 0.5     # share of the first slope that may be left at the end of a step
@@ -56,13 +59,14 @@ cdef class GroupNewton:
 
     cdef readonly Py_ssize_t n_iter
     cdef Py_ssize_t m, T, k
-    cdef double epsilon, sigma
+    cdef double epsilon, sigma, noise, gain
     cdef double[::1] _memory
     cdef Py_ssize_t[::1] _active
     cdef double *Q
     cdef double *A      # A_old
     cdef double *Z
-    cdef double *G      # Q Z - B
+    cdef double *G      # Q A_old - B
+    cdef double *H      # Q Z - B
     cdef double *X
     cdef double *step
     cdef double *image  # Q step
@@ -76,7 +80,7 @@ cdef class GroupNewton:
 
     def minimise(
         self, const double[::1, :] Q, double[::1, :] A, double[::1, :] G, double epsilon,
-        double allowed, Py_ssize_t max_iter,
+        double allowed, double noise, Py_ssize_t max_iter,
     ):
         """Change A and its gradient G in place until no KKT violation is above `allowed`.
 
@@ -86,32 +90,39 @@ cdef class GroupNewton:
             The largest violation; more than `allowed` after `max_iter` steps, or if double
             precision admits no better.
         """
-        cdef double violation, best = 0
+        cdef double violation, best, widest
         cdef Py_ssize_t patience = PATIENCE, last = self.n_iter + max_iter
-        self.m, self.T, self.epsilon = A.shape[0], A.shape[1], epsilon
+        self.m, self.T, self.epsilon, self.noise = A.shape[0], A.shape[1], epsilon, noise
         self._reserve()
         self.Q, self.A, self.G = <double*> &Q[0, 0], &A[0, 0], &G[0, 0]
         with nogil:
-            violation = best = self.violation()
+            violation = best = self.violation(self.A, self.G)
             self.sigma = WIDTH * self.size() / epsilon
+            widest = WIDEST * self.sigma
             while violation > allowed and patience > 0 and self.n_iter < last:
-                self.proximal_point(allowed, last)
-                self.sigma = min(GROWTH * self.sigma, WIDEST)
-                violation = self.violation()
-                patience = PATIENCE if violation < 0.9 * best else patience - 1
+                if self.proximal_point(allowed, last):
+                    self.sigma = min(GROWTH * self.sigma, widest)
+                else:
+                    self.sigma /= RETREAT
+                violation = self.violation(self.A, self.G)
+                if violation < 0.9 * best or self.gain > PROGRESS:
+                    patience = PATIENCE
+                else:
+                    patience -= 1
                 best = min(best, violation)
         return violation
 
     def _reserve(self):
         """Memory for a problem of this size."""
-        cdef Py_ssize_t m = self.m, T = self.T, size = 6 * m * T + 2 * m * m + 2 * m
+        cdef Py_ssize_t m = self.m, T = self.T, size = 7 * m * T + 2 * m * m + 2 * m
         if self._memory is None or self._memory.shape[0] < size:
             self._memory = np.empty(size + size // 2)
         if self._active is None or self._active.shape[0] < m:
             self._active = np.empty(m + m // 2, dtype=np.intp)
         self.S = &self._active[0]
         self.Z = &self._memory[0]
-        self.X = self.Z + m * T
+        self.H = self.Z + m * T
+        self.X = self.H + m * T
         self.step = self.X + m * T
         self.image = self.step + m * T
         self.R = self.image + m * T
@@ -121,22 +132,22 @@ cdef class GroupNewton:
         self.t = self.W + m * m
         self.norms = self.t + m
 
-    cdef double violation(self) noexcept nogil:
+    cdef double violation(self, const double* A, const double* G) noexcept nogil:
         # Largest ||G_j + epsilon A_j / ||A_j|| ||, and ||G_j|| - epsilon where A_j = 0
         cdef Py_ssize_t i, j, c, m = self.m
         cdef double weight, g, here, most = 0
         for j in range(m):
-            weight = self.norm(self.A, j)
+            weight = self.norm(A, j)
             if weight > 0:
                 weight = self.epsilon / weight
                 here = 0
                 for c in range(self.T):
                     i = j + c * m
-                    g = self.G[i] + weight * self.A[i]
+                    g = G[i] + weight * A[i]
                     here += g * g
                 here = sqrt(here)
             else:
-                here = self.norm(self.G, j) - self.epsilon
+                here = self.norm(G, j) - self.epsilon
             most = max(most, here)
         return most
 
@@ -157,22 +168,48 @@ cdef class GroupNewton:
             most = max(most, self.norm(self.A, j), self.norm(self.G, j) - self.epsilon)
         return most
 
-    cdef void proximal_point(self, double allowed, Py_ssize_t last) noexcept nogil:
-        # A and G become those of the next proximal point
+    cdef bint proximal_point(self, double allowed, Py_ssize_t last) noexcept nogil:
+        # A and G become those of the next proximal point, if D decreases; True if it was found
         cdef Py_ssize_t n = self.m * self.T, trial
         cdef int count = <int> n, one = 1
-        cdef double unit = 1, error
+        cdef bint found = False
+        cdef double unit = 1, at_Z, least = SHARE * max(allowed, self.sigma * self.noise)
         memcpy(self.Z, self.A, n * sizeof(double))
+        memcpy(self.H, self.G, n * sizeof(double))
         self.project(0)
         for trial in range(MOST_STEPS):
             if self.n_iter >= last or not self.newton():
                 break
-            error = self.mismatch()
-            if error <= SHARE * max(allowed, self.distance()):
+            if self.mismatch() <= max(least, SHARE * self.distance()):
+                found = True
                 break
         self.mismatch()
-        memcpy(self.A, self.X, n * sizeof(double))
-        daxpy(&count, &unit, self.image, &one, self.G, &one)
+        # The norms of X have the rounding of H times sigma; then Z is more accurate
+        at_Z = self.violation(self.Z, self.H)
+        memcpy(self.step, self.H, n * sizeof(double))
+        daxpy(&count, &unit, self.image, &one, self.H, &one)
+        if at_Z < self.violation(self.X, self.H):
+            memcpy(self.X, self.Z, n * sizeof(double))
+            memcpy(self.H, self.step, n * sizeof(double))
+        self.gain = self.change()
+        if self.gain >= 0:
+            memcpy(self.A, self.X, n * sizeof(double))
+            memcpy(self.G, self.H, n * sizeof(double))
+        return found
+
+    cdef double change(self) noexcept nogil:
+        # (D(A) - D(X)) / penalty for the gradients G and H, and 0 for what may be rounding
+        cdef Py_ssize_t i, j
+        cdef double smooth = 0, new = 0, old = 0, gain
+        for i in range(self.m * self.T):
+            smooth += 0.5 * (self.G[i] + self.H[i]) * (self.X[i] - self.A[i])
+        for j in range(self.m):
+            new += self.norm(self.X, j)
+            old += self.norm(self.A, j)
+        if new + old == 0:
+            return 0
+        gain = (old - new - smooth / self.epsilon) / (new + old)
+        return 0 if fabs(gain) <= ROUNDING else gain
 
     cdef double mismatch(self) noexcept nogil:
         # image = Q (X - Z), the part of the violation at X for which Newton steps remain
@@ -208,11 +245,11 @@ cdef class GroupNewton:
         )
 
     cdef void project(self, double share) noexcept nogil:
-        # X at this share of the step: u = A - sigma (G + share image), X = soft(u)
+        # X at this share of the step: u = A - sigma (H + share image), X = soft(u)
         cdef Py_ssize_t i, j, c, m = self.m
         cdef double norm, factor, limit = self.sigma * self.epsilon
         for i in range(m * self.T):
-            self.X[i] = self.A[i] - self.sigma * self.G[i]
+            self.X[i] = self.A[i] - self.sigma * self.H[i]
         if share != 0:
             for i in range(m * self.T):
                 self.X[i] -= self.sigma * share * self.image[i]
@@ -233,7 +270,7 @@ cdef class GroupNewton:
         share = self.length()
         self.project(share)
         daxpy(&count, &share, self.step, &one, self.Z, &one)
-        daxpy(&count, &share, self.image, &one, self.G, &one)
+        daxpy(&count, &share, self.image, &one, self.H, &one)
         return share > 0
 
     cdef bint direction(self) noexcept nogil:

@@ -161,7 +161,8 @@ def _solve(newton, Q, B, epsilon, tol, yy, start, max_iter):
 def _minimise(newton, Q, B, A, F, W, epsilon, allowed, max_iter):
     """Minimise over the rows W of A, in place; the gradient of all rows."""
     A_W, F_W = np.asfortranarray(A[W]), np.asfortranarray(F[W])
-    newton.minimise(Q[np.ix_(W, W)].T, A_W, F_W, epsilon, allowed, max_iter)
+    noise = 2e-16 * _norms(B).max()
+    newton.minimise(Q[np.ix_(W, W)].T, A_W, F_W, epsilon, allowed, noise, max_iter)
     A[W] = A_W
     return _gradient(Q, B, A)
 
