@@ -19,7 +19,8 @@ matrix of the step is
     (sigma Q_SS + I + diag t) (x) I  -  sum_j t_j (e_j (x) v_j)(e_j (x) v_j)'
 
 and two factors of the size of S solve with it (Woodbury), whatever the number of machines.
-The algorithm is that of Zhang, Zhang, Sun and Toh (2020, Mathematical Programming 179), in terms of Q.
+The algorithm is that of Zhang, Zhang, Sun and Toh (2020, Mathematical Programming 179, 223-263),
+in terms of Q.
 
 Contract: arrays of doubles by columns, Q symmetric with diagonal 0 or 1, epsilon > 0, A and G fit
 together, and nothing is checked.
@@ -33,19 +34,19 @@ from scipy.linalg.cython_lapack cimport dpotrf, dpotri, dpotrs
 import numpy as np
 
 cdef enum:
-    HALVINGS = 40   # of a Newton step
-    PATIENCE = 10   # proximal points without a smaller violation
-    MOST_STEPS = 15 # Newton steps for one proximal point
+    HALVINGS = 40    # of a Newton step
+    PATIENCE = 10    # proximal points without progress
+    MOST_STEPS = 15  # Newton steps for one proximal point
 
-cdef double WIDTH = 30.0    # first sigma, as a multiple of max ||A_j|| / epsilon
-cdef double GROWTH = 5.0    # of sigma, from one proximal point to the next
-cdef double RETREAT = 10.0  # the same, where Newton's method failed
-cdef double WIDEST = 1e5    # largest sigma over the first one
-cdef double ROUNDING = 1e-14  # of D, relative to its penalty
-cdef double PROGRESS = 1e-9
-cdef double STIFFEST = 1e8  # largest t_j in the Newton matrix
-cdef double SHARE = 0.3     # error of a proximal point, as a share of its distance
-cdef double SLOPE = 0.5     # share of the first slope that may be left at the end of a step
+cdef double WIDTH = 30.0      # first sigma, as a multiple of max ||A_j|| / epsilon
+cdef double GROWTH = 5.0      # of sigma, from one proximal point to the next
+cdef double RETREAT = 10.0    # of sigma, where Newton's method did not find the proximal point
+cdef double WIDEST = 1e5      # largest sigma over the first one
+cdef double STIFFEST = 1e8    # largest t_j in the Newton matrix
+cdef double SHARE = 0.3       # error of a proximal point, as a share of its distance
+cdef double SLOPE = 0.5       # share of the first slope that may be left at the end of a step
+cdef double ROUNDING = 1e-14  # changes of D over its penalty that mean nothing
+cdef double PROGRESS = 1e-9   # and those that are worth another proximal point
 
 
 cdef class GroupNewton:
@@ -83,6 +84,8 @@ cdef class GroupNewton:
         double allowed, double noise, Py_ssize_t max_iter,
     ):
         """Change A and its gradient G in place until no KKT violation is above `allowed`.
+
+        `noise` is the rounding of a row of G.
 
         Returns
         -------
@@ -170,14 +173,14 @@ cdef class GroupNewton:
 
     cdef bint proximal_point(self, double allowed, Py_ssize_t last) noexcept nogil:
         # A and G become those of the next proximal point, if D decreases; True if it was found
-        cdef Py_ssize_t n = self.m * self.T, trial
+        cdef Py_ssize_t _, n = self.m * self.T
         cdef int count = <int> n, one = 1
         cdef bint found = False
         cdef double unit = 1, at_Z, least = SHARE * max(allowed, self.sigma * self.noise)
         memcpy(self.Z, self.A, n * sizeof(double))
         memcpy(self.H, self.G, n * sizeof(double))
         self.project(0)
-        for trial in range(MOST_STEPS):
+        for _ in range(MOST_STEPS):
             if self.n_iter >= last or not self.newton():
                 break
             if self.mismatch() <= max(least, SHARE * self.distance()):
@@ -191,13 +194,13 @@ cdef class GroupNewton:
         if at_Z < self.violation(self.X, self.H):
             memcpy(self.X, self.Z, n * sizeof(double))
             memcpy(self.H, self.step, n * sizeof(double))
-        self.gain = self.change()
+        self.gain = self.decrease()
         if self.gain >= 0:
             memcpy(self.A, self.X, n * sizeof(double))
             memcpy(self.G, self.H, n * sizeof(double))
         return found
 
-    cdef double change(self) noexcept nogil:
+    cdef double decrease(self) noexcept nogil:
         # (D(A) - D(X)) / penalty for the gradients G and H, and 0 for what may be rounding
         cdef Py_ssize_t i, j
         cdef double smooth = 0, new = 0, old = 0, gain
@@ -375,10 +378,10 @@ cdef class GroupNewton:
         # phi is convex along the step: halve until its slope at the end is small
         cdef double low = 0, high = 1, share = 1, slope
         cdef double first = self.slope(0)
-        cdef Py_ssize_t trial
+        cdef Py_ssize_t _
         if not first < 0:
             return 0
-        for trial in range(HALVINGS):
+        for _ in range(HALVINGS):
             slope = self.slope(share)
             if fabs(slope) <= -SLOPE * first:
                 return share

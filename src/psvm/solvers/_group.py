@@ -120,27 +120,11 @@ def group_solve(
 
 
 def _solve(newton, Q, B, epsilon, tol, yy, start, max_iter):
-    """Newton's method on a working set that grows until no row outside violates its condition."""
+    """The solution for one epsilon with its certificate."""
     Q = Q if Q.flags.c_contiguous else Q.T  # symmetric, and rows of it are taken
-    largest = _norms(B).max(initial=0.0)
-    allowed = max(tol * epsilon, PRECISION * largest)
-    A, F, before = (start.A.copy(), start.F, start.epsilon) if start else (0.0 * B, -B, largest)
-    last = newton.n_iter + max_iter
-    working = A.any(axis=1)
-    # Rows that are likely to enter on the way from the last epsilon to this one
-    bound = min(max(2.0 * epsilon - before, 0.0), epsilon)
-    while True:
-        new = _largest(_norms(F), ~working, bound, FEWEST + int(SHARE * working.sum()))
-        working[new] = True
-        W = np.flatnonzero(working)
-        if len(W):
-            F = _minimise(newton, Q, B, A, F, W, epsilon, 0.5 * allowed, last - newton.n_iter)
-        violation = _violation(A, F, epsilon)
-        outside = (_norms(F) > epsilon) & ~working
-        if violation <= allowed or newton.n_iter >= last or not outside.any():
-            break
-        bound = epsilon
-    A, F = _merged(Q, B, A, F, epsilon, max(allowed, violation))
+    allowed = max(tol * epsilon, PRECISION * _norms(B).max(initial=0.0))
+    before, last = newton.n_iter, newton.n_iter + max_iter
+    A, F = _merged(Q, B, *_descend(newton, Q, B, epsilon, allowed, start, last), epsilon, allowed)
     violation = _violation(A, F, epsilon)
     if violation <= allowed:
         status = Status.OPTIMAL
@@ -153,18 +137,34 @@ def _solve(newton, Q, B, epsilon, tol, yy, start, max_iter):
         gap=_gap(A, F, B, epsilon, yy),
         kkt_violation=violation,
         status=status,
-        n_iter=newton.n_iter - (last - max_iter),
+        n_iter=newton.n_iter - before,
         epsilon=float(epsilon),
     )
 
 
-def _minimise(newton, Q, B, A, F, W, epsilon, allowed, max_iter):
-    """Minimise over the rows W of A, in place; the gradient of all rows."""
-    A_W, F_W = np.asfortranarray(A[W]), np.asfortranarray(F[W])
-    noise = 2e-16 * _norms(B).max()
-    newton.minimise(Q[np.ix_(W, W)].T, A_W, F_W, epsilon, allowed, noise, max_iter)
-    A[W] = A_W
-    return _gradient(Q, B, A)
+def _descend(newton, Q, B, epsilon, allowed, start, last):
+    """A and its gradient, on a working set that grows until no row outside is violated."""
+    largest = _norms(B).max(initial=0.0)
+    noise = np.finfo(float).eps * largest
+    A, F, before = (start.A.copy(), start.F, start.epsilon) if start else (0.0 * B, -B, largest)
+    working = A.any(axis=1)
+    # Rows that are likely to enter on the way from the epsilon of the start to this one
+    bound = min(max(2.0 * epsilon - before, 0.0), epsilon)
+    while True:
+        count = FEWEST + int(SHARE * working.sum())
+        working[_largest(_norms(F), ~working, bound, count)] = True
+        W = np.flatnonzero(working)
+        if len(W):
+            A_W, F_W = np.asfortranarray(A[W]), np.asfortranarray(F[W])
+            newton.minimise(
+                Q[np.ix_(W, W)].T, A_W, F_W, epsilon, 0.5 * allowed, noise, last - newton.n_iter
+            )
+            A[W] = A_W
+            F = _gradient(Q, B, A)
+        bound = epsilon
+        outside = (_norms(F) > bound) & ~working
+        if not outside.any() or _violation(A, F, epsilon) <= allowed or newton.n_iter >= last:
+            return A, F
 
 
 def _gradient(Q, B, A):
@@ -223,6 +223,6 @@ def _merged(Q, B, A, F, epsilon, allowed):
         one[S[i]] += np.sign(products[i, j]) * one[S[j]]
         one[S[j]] = 0.0
     gradient = _gradient(Q, B, one)
-    if _violation(one, gradient, epsilon) > allowed:  # equal, but not to all digits asked for
-        return A, F
+    if _violation(one, gradient, epsilon) > max(allowed, _violation(A, F, epsilon)):
+        return A, F  # equal, but not to all digits that are asked for
     return one, gradient
