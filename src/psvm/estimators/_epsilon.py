@@ -107,7 +107,7 @@ def _left_out(description, problem, y, epsilons, solver):
     """The squared leave-one-out error along the exact path of all rows."""
     K, weights = problem.K, description.weights
     loo, Q = LeaveOneOut(description, problem, y), K.gram()
-    path = exact_path(problem, np.array(epsilons[1:]), Q)
+    path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
     alphas = [np.zeros(K.shape[1])]
     while alphas:
         for alpha, f in zip(alphas, loo.decisions(np.array(alphas), Q), strict=True):

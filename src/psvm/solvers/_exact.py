@@ -2,38 +2,44 @@
 
 import numpy as np
 
-from ._homotopy import homotopy_workspace
+from .._core._homotopy import Homotopy
 
 AHEAD = 8
 """Points of the path that the compiled loop visits at once."""
 
 
-def exact_path(problem, epsilons, gram=None):
-    """Solutions along decreasing epsilon, exact, without a pass over the rows between them.
+def exact_path(Q, l, C, epsilons, rank=None):
+    """Solutions along decreasing epsilon, exact, without the rows behind the products.
 
     They are not certified: `Solver.minimise` does that, from one of them as its start.
 
     Parameters
     ----------
-    problem : Problem
+    Q : ndarray of shape (P, P)
+        ``K̃'K̃`` with a diagonal of ones, or zeros for columns that take no part.
+    l : ndarray of shape (P,)
+        ``K̃'y``.
+    C : float
     epsilons : ndarray
-        Decreasing, all below epsilon_max.
-    gram : ndarray of shape (P, P), default=None
-        ``Q = K̃'K̃``, if it is known.
+        Decreasing. The solution is 0 for those that are not below ``||l||_inf``.
+    rank : int, default=None
+        Upper bound of the rank of Q, if it is less than P.
 
     Yields
     ------
     ndarray of shape (P,)
         alpha.
     """
-    K, largest, P = problem.K, problem.epsilon_max, problem.K.shape[1]
-    workspace = homotopy_workspace(K)
-    workspace.whole = True
-    workspace.take_whole(K.gram() if gram is None else gram)
-    index = workspace.index
-    workspace.small.start(problem.C, largest, largest, np.zeros(P), -problem.l, index)
-    for first in range(0, len(epsilons), AHEAD):
-        _, alphas = workspace.small.trace(epsilons[first : first + AHEAD], AHEAD, False)
+    P, largest = len(l), np.abs(l).max(initial=0.0)
+    below = epsilons[epsilons < largest]
+    for _ in range(len(epsilons) - len(below)):
+        yield np.zeros(P)
+    index = np.flatnonzero(Q.diagonal() > 0)
+    small = Homotopy(P if rank is None else rank, len(index))
+    small.extend(np.asfortranarray(Q if len(index) == P else Q[np.ix_(index, index)]))
+    small.start(C, largest, largest, np.zeros(P), -l, index)
+    for first in range(0, len(below), AHEAD):
+        _, alphas = small.trace(below[first : first + AHEAD], AHEAD, False)
         for some in alphas:
             alpha = np.zeros(P)
             alpha[index] = some
