@@ -41,10 +41,8 @@ def fold_errors(description, y, C, epsilons, folds):
         For each epsilon.
     """
     runs = _Fold.all(description, y, C, np.asarray(epsilons), folds)
-    while True:
+    for _ in range(0, len(epsilons), AHEAD):
         ahead = [run.ahead() for run in runs]
-        if not len(ahead[0][0]):
-            return
         errors, counts = (np.array(values) for values in zip(*ahead, strict=True))
         yield from map(FoldError, errors.sum(axis=0).tolist(), counts.max(axis=0).tolist())
 
@@ -71,7 +69,7 @@ class _Fold:
             # K̃'y and alpha grow like the root of the sample size, and epsilon and C with them.
             scale = np.sqrt(moments.weight / total)
             rank = len(folds) - len(out)
-            path = exact_path(moments.Q, moments.l(), scale * C, scale * epsilons, rank)
+            path = exact_path(moments.Q, moments.correlations(), scale * C, scale * epsilons, rank)
             runs.append(cls(description, y, np.flatnonzero(usable), moments, out, path))
         return runs
 
@@ -79,7 +77,7 @@ class _Fold:
         """Errors and numbers of support objects for the next epsilons."""
         alphas = list(islice(self.path, AHEAD))
         fits = [self.moments.coef(alpha) for alpha in alphas]
-        coefs = np.array([coef for coef, _ in fits]).reshape(len(fits), len(self.columns))
+        coefs = np.array([coef for coef, _ in fits])
         used = np.flatnonzero(coefs.any(axis=0))
         f = np.array([[intercept] for _, intercept in fits])
         if len(used):  # a user's kernel need not know what to do with no objects

@@ -65,8 +65,11 @@ def sum_of(A, x):
 
 
 def plus_outer(S, factor, x):
-    """``S + factor * outer(x, x)`` of a symmetric matrix, in place."""
-    return dger(factor, x, x, a=S.T, overwrite_a=True).T
+    """``S + factor * outer(x, x)`` of a symmetric matrix, in place; it stays symmetric."""
+    if not len(x):  # BLAS takes no empty arrays
+        return S
+    x = np.sqrt(abs(factor)) * x
+    return dger(np.sign(factor), x, x, a=S.T, overwrite_a=True).T
 
 
 def with_norms(means, squares, weights):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,14 @@ import numpy as np
 
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike
-from .._validation import check_array, check_integer, check_number, check_weights, shown
+from .._validation import (
+    check_array,
+    check_integer,
+    check_number,
+    check_vector,
+    check_weights,
+    shown,
+)
 from ._base import DataMatrix, plus_outer
 from ._factory import check_matrix
 from ._standardized import CONSTANT
@@ -17,6 +25,9 @@ from ._standardized import CONSTANT
 SMALL = 1e-8
 """A column that loses all but this share of its squared norm has no variance left: the rest is
 rounding."""
+
+LEAST = 1e-12
+"""A difference of weights that is at most this share of them is rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +154,7 @@ class Moments:
         np.fill_diagonal(Q, self.norms > 0)
         return Q
 
-    def l(self, target: int = 0) -> np.ndarray:
+    def correlations(self, target: int = 0) -> np.ndarray:
         """``K̃'y`` of one of the targets."""
         place = self._place(target)
         product = self._inverse[: self.n_columns] * self.cross[: self.n_columns, place]
@@ -191,11 +202,15 @@ class Moments:
         used = np.flatnonzero(coef)
         v = np.append(-coef[used], 1.0)
         index = np.append(used, place)
-        around = v @ self.cross[np.ix_(index, index)] @ v
-        shift = v @ self.origin[index] + v @ self.rest[index] - intercept
-        return max(float(around), 0.0) + self.weight * float(shift) ** 2
+        with np.errstate(over="ignore", invalid="ignore"):
+            around = v @ self.cross[np.ix_(index, index)] @ v
+            shift = v @ self.origin[index] + v @ self.rest[index] - intercept
+            error = np.maximum(around, 0.0) + self.weight * np.square(shift)
+        if not np.isfinite(error):
+            raise ValueError("coef or intercept are too large to be squared in double precision.")
+        return float(error)
 
-    def keep(self, columns: ArrayLike) -> Moments:
+    def keep(self, columns: Sequence[int] | np.ndarray) -> Moments:
         """Moments of some of the columns and all targets.
 
         Parameters
@@ -208,17 +223,19 @@ class Moments:
         Moments
         """
         try:
-            columns = np.arange(self.n_columns)[np.asarray(columns)]
-        except IndexError:
+            chosen = np.arange(self.n_columns)[columns]
+            if chosen.ndim != 1:
+                raise IndexError
+        except (IndexError, ValueError, TypeError):
             raise ValueError(
                 f"columns must be indices or marks of the {self.n_columns} columns, got "
                 f"{shown(columns)}."
             ) from None
-        index = np.append(columns, np.arange(self.n_columns, len(self.origin)))
+        index = np.append(chosen, np.arange(self.n_columns, len(self.origin)))
         parts = self.origin[index], self.rest[index], self.cross[np.ix_(index, index)]
         return Moments(self.weight, *parts, self.n_targets)
 
-    def __add__(self, other):
+    def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
         self._check_like(other)
@@ -231,15 +248,15 @@ class Moments:
         rest = self.rest - (other.weight / weight) * difference
         return Moments(weight, self.origin, rest, cross, self.n_targets)
 
-    def __radd__(self, other):
+    def __radd__(self, other: int) -> Moments:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # for `sum`
 
-    def __sub__(self, other):
+    def __sub__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented
         self._check_like(other)
         weight = self.weight - other.weight
-        if weight <= SMALL * self.weight:
+        if weight <= LEAST * self.weight:
             raise ValueError(
                 f"Rows of weight {other.weight:g} cannot be taken from rows of weight "
                 f"{self.weight:g}: some must be left."
@@ -257,7 +274,7 @@ class Moments:
         rest = self.rest + share * difference
         return Moments(weight, self.origin, rest, cross, self.n_targets)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Moments(weight={self.weight:g}, n_columns={self.n_columns}, "
             f"n_targets={self.n_targets})"
@@ -280,7 +297,7 @@ class Moments:
         return self.n_columns + target
 
     def _vector(self, name, value):
-        value = np.asarray(value, dtype=np.float64)
+        value = check_vector(name, value)
         if value.shape != (self.n_columns,):
             raise ValueError(
                 f"{name} must have one entry for each of the {self.n_columns} columns, got an "
@@ -305,7 +322,7 @@ class Moments:
 def moments_of(matrix, Y, weights):
     """`Moments.of` a `DataMatrix` with arrays that are checked."""
     with np.errstate(over="ignore", invalid="ignore"):
-        origin, rest, cross = matrix.joint_moments(Y.reshape(len(Y), -1), weights)
+        origin, rest, cross = matrix.joint_moments(Y if Y.ndim == 2 else Y[:, None], weights)
         wrong = np.flatnonzero(~np.isfinite(cross.diagonal()))
     P = matrix.shape[1]
     if len(wrong):

@@ -2,10 +2,17 @@
 
 import numpy as np
 
-from .._core._homotopy import Homotopy
+from .._core._active_set import ActiveSet
 
 AHEAD = 8
-"""Points of the path that the compiled loop visits at once."""
+"""Points of a path that are looked at together."""
+TOL, PRECISION = 1e-6, 1e-13
+"""Violation that ends an exact solve, as a share of epsilon and of ``||K̃'y||_inf``: the Newton
+steps before it leave rounding errors."""
+DEPENDENT = 1e-13
+"""Squared distance from the others below which a column counts as their combination."""
+WORK = 5e8
+"""Operations of one uninterrupted run of the core: less than half a second."""
 
 
 def exact_path(Q, l, C, epsilons, rank=None):
@@ -21,7 +28,7 @@ def exact_path(Q, l, C, epsilons, rank=None):
         ``K̃'y``.
     C : float
     epsilons : ndarray
-        Decreasing. The solution is 0 for those that are not below ``||l||_inf``.
+        Decreasing.
     rank : int, default=None
         Upper bound of the rank of Q, if it is less than P.
 
@@ -31,16 +38,14 @@ def exact_path(Q, l, C, epsilons, rank=None):
         alpha.
     """
     P, largest = len(l), np.abs(l).max(initial=0.0)
-    below = epsilons[epsilons < largest]
-    for _ in range(len(epsilons) - len(below)):
-        yield np.zeros(P)
     index = np.flatnonzero(Q.diagonal() > 0)
-    small = Homotopy(P if rank is None else rank, len(index))
+    small = ActiveSet(P if rank is None else rank, max(len(index), 1))
     small.extend(np.asfortranarray(Q if len(index) == P else Q[np.ix_(index, index)]))
-    small.start(C, largest, largest, np.zeros(P), -l, index)
-    for first in range(0, len(below), AHEAD):
-        _, alphas = small.trace(below[first : first + AHEAD], AHEAD, False)
-        for some in alphas:
-            alpha = np.zeros(P)
-            alpha[index] = some
-            yield alpha
+    small.S.dependent, small.F[:] = DEPENDENT, -l[index]
+    for epsilon in epsilons:
+        small.begin(C, epsilon, max(TOL * epsilon, PRECISION * largest), 0)
+        while not small.solve(WORK):
+            pass
+        alpha = np.zeros(P)
+        alpha[index] = small.alpha
+        yield alpha
