@@ -1,7 +1,6 @@
-"""Squared errors of held-out folds along exact paths, from the moments of the folds."""
+"""Values of held-out rows along exact paths, from the moments of the folds."""
 
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,17 +8,8 @@ from ..matrix import moments_of
 from ..solvers import AHEAD, exact_path
 
 
-class FoldError(NamedTuple):
-    """What the folds say of one epsilon."""
-
-    error: float
-    """Weighted sum of the squared errors of all rows, each held out once."""
-    n_support: int
-    """Support objects of the fold that has the most."""
-
-
-def fold_errors(description, y, C, epsilons, folds):
-    """The squared error on the rows of each fold along the exact path of the others.
+def fold_values(description, y, C, epsilons, folds):
+    """The values of the rows of each fold along the exact path of the others.
 
     One pass over K gives the moments of the folds. Those of the other folds add up to a training
     part, without the columns that describe by rows of the fold.
@@ -37,22 +27,27 @@ def fold_errors(description, y, C, epsilons, folds):
 
     Yields
     ------
-    FoldError
-        For each epsilon.
+    values : ndarray of shape (m, L)
+        For the next m epsilons, NaN for rows without weight.
+    n_support : ndarray of int of shape (m,)
+        Support objects of the fold that has the most.
     """
     runs = _Fold.all(description, y, C, np.asarray(epsilons), folds)
-    for _ in range(0, len(epsilons), AHEAD):
-        ahead = [run.ahead() for run in runs]
-        errors, counts = (np.array(values) for values in zip(*ahead, strict=True))
-        yield from map(FoldError, errors.sum(axis=0).tolist(), counts.max(axis=0).tolist())
+    for first in range(0, len(epsilons), AHEAD):
+        values = np.full((len(epsilons[first : first + AHEAD]), len(y)), np.nan)
+        n_support = np.zeros(len(values), dtype=int)
+        for run in runs:
+            values[:, run.out], counts = run.ahead()
+            n_support = np.maximum(n_support, counts)
+        yield values, n_support
 
 
 class _Fold:
-    """The path of the training part of one fold, and the error on its held-out rows."""
+    """The path of the training part of one fold, and the values of its held-out rows."""
 
-    def __init__(self, description, y, columns, moments, out, path):
-        self.matrix, self.weights, self.y = description.matrix, description.weights[out], y[out]
-        self.columns, self.moments, self.out, self.path = columns, moments, out, path
+    def __init__(self, matrix, columns, moments, out, path):
+        self.matrix, self.columns, self.out = matrix, columns, out
+        self.moments, self.path = moments, path
 
     @classmethod
     def all(cls, description, y, C, epsilons, folds):
@@ -70,18 +65,17 @@ class _Fold:
             scale = np.sqrt(moments.weight / total)
             rank = len(folds) - len(out)
             path = exact_path(moments.Q, moments.correlations(), scale * C, scale * epsilons, rank)
-            runs.append(cls(description, y, np.flatnonzero(usable), moments, out, path))
+            runs.append(cls(matrix, np.flatnonzero(usable), moments, out, path))
         return runs
 
     def ahead(self):
-        """Errors and numbers of support objects for the next epsilons."""
+        """Values and numbers of support objects for the next epsilons."""
         alphas = list(islice(self.path, AHEAD))
         fits = [self.moments.coef(alpha) for alpha in alphas]
         coefs = np.array([coef for coef, _ in fits])
         used = np.flatnonzero(coefs.any(axis=0))
-        f = np.array([[intercept] for _, intercept in fits])
+        f = np.array([[intercept] * len(self.out) for _, intercept in fits])
         if len(used):  # a user's kernel need not know what to do with no objects
             K = self.matrix.submatrix(self.out, self.columns[used])
-            f = f + coefs[:, used] @ K.T
-        counts = [np.count_nonzero(alpha) for alpha in alphas]
-        return np.square(self.y - f) @ self.weights, counts
+            f += coefs[:, used] @ K.T
+        return f, np.count_nonzero(alphas, axis=1)
