@@ -84,7 +84,8 @@ def test_rows_that_are_interpolated_have_no_value(rng):
     y = rng.normal(size=10)
     description = describe(K, np.ones(10), "dyadic", digests=row_digests(K))
     problem = description.problem(y, np.inf)
-    (alpha,) = exact_path(problem, np.array([1e-9 * problem.epsilon_max]))
+    epsilons = np.array([1e-9 * problem.epsilon_max])
+    (alpha,) = exact_path(problem.K.gram(), problem.l, np.inf, epsilons)
     assert np.count_nonzero(alpha) == 9
     values, _ = LeaveOneOut(description, problem, y).decisions(alpha[None], problem.K.gram())
     assert np.isnan(values).all()
@@ -96,7 +97,7 @@ def test_the_exact_path_has_the_solutions(C, rng):
     description = describe(X, rng.uniform(0.5, 2.0, size=120), RBF(1.0))
     problem = description.problem(2.0 * y - 1, C)
     epsilons = problem.epsilon_max * 10.0 ** (-np.arange(1, 31) / 10)
-    alphas = list(exact_path(problem, epsilons))
+    alphas = list(exact_path(problem.K.gram(), problem.l, C, epsilons))
     assert len(alphas) == 30
     for epsilon, alpha in zip(epsilons, alphas, strict=True):
         stated = problem.with_parameters(epsilon=epsilon)
