@@ -23,10 +23,12 @@ from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
+from ._calibration import CURVES, Calibration, Curve
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin
 from ._landmarks import LANDMARKS, check_landmarks
+from ._loo import LeaveOneOut
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
@@ -44,6 +46,8 @@ class Machine(NamedTuple):
     intercept: float
     """The constant b."""
     solution: Solution
+    curve: Curve | None
+    """What turns its decision values into probabilities."""
 
 
 class PerColumn:
@@ -177,11 +181,21 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                     chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
                 problem = problem.with_parameters(epsilon=chosen)
                 solution = clock.limit(solver).minimise(problem, start=start)
-                K = problem.K
-                machines.append(Machine(part.columns, K.means, K.norms, problem.b, solution))
-            self._keep(machines, description, target.single)
+                K, curve = problem.K, self._make_curve(part, problem, task.target, solution)
+                machines.append(Machine(part.columns, K.means, K.norms, problem.b, solution, curve))
+            self._keep(machines, description, target)
         self._tell([machine.solution for machine in machines])
         return self
+
+    def _make_curve(self, description, problem, y, solution):
+        """The curve of one machine, if probabilities are asked for."""
+        method = getattr(self, "probability", False)
+        if not method:
+            return None
+        loo = LeaveOneOut(description, problem, y)
+        (f,) = loo.decisions(solution.alpha[None])
+        fit_curve = CURVES["sigmoid" if method is True else method]
+        return fit_curve(f, y > 0, description.weights, loo.unit)
 
     def _common_share(self, description, tasks, clock, solver):
         """A share of epsilon_max for machines that are alike, from some of them.
@@ -224,12 +238,12 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             )
         return alphas
 
-    def _keep(self, machines, description, single):
+    def _keep(self, machines, description, target):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
 
         Of the descriptive objects only the support is kept.
         """
-        solutions = tuple(machine.solution for machine in machines)
+        single, solutions = target.single, tuple(machine.solution for machine in machines)
         alpha, means, norms = np.zeros((3, len(machines), description.matrix.shape[1]))
         for number, machine in enumerate(machines):
             alpha[number, machine.columns] = machine.solution.alpha
@@ -255,6 +269,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.solution_ = solutions[0]
         else:
             vars(self).pop("solution_", None)
+        vars(self).pop("calibration_", None)
+        if machines[0].curve is not None:
+            curves = tuple(machine.curve for machine in machines)
+            self.calibration_ = Calibration(target.scheme, len(target.classes), curves)
         if description.kernel is not None:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]

@@ -39,15 +39,20 @@ class LeaveOneOut:
         self.total = np.bincount(self.group, self.weights)
         self.describes = description.identity is not None
 
-    def decisions(self, alphas, Q):
+    @property
+    def unit(self):
+        """Mean weight of the distinct rows: one row, however weights are scaled."""
+        return self.total.sum() / np.count_nonzero(self.total)
+
+    def decisions(self, alphas, Q=None):
         """Values of f for each row without it; NaN where they mean nothing.
 
         Parameters
         ----------
         alphas : ndarray of shape (m, P)
             Solutions.
-        Q : ndarray of shape (P, P)
-            ``K̃'K̃``.
+        Q : ndarray of shape (P, P), default=None
+            ``K̃'K̃``; None forms the products of the columns in use.
 
         Returns
         -------
@@ -79,12 +84,17 @@ class LeaveOneOut:
         if not len(used):  # a user's kernel need not know what to do with no objects
             flat = np.zeros((len(alphas), L))
             return flat + self.problem.y, flat, flat[:, :0], flat[:, :0]
-        Q = np.asfortranarray(Q[np.ix_(used, used)])
         own = used if self.describes else used[:0]
         blocks = [slice(0, L)] if self.describes else block_slices(L, 8 * max(len(used), 1))
+
+        def block(rows):
+            return np.asfortranarray(K.submatrix(np.arange(L)[rows], used))
+
+        Q = sum(Z.T @ Z for Z in map(block, blocks)) if Q is None else Q[np.ix_(used, used)]
+        Q = np.asfortranarray(Q)
         parts = [
             influences(
-                np.asfortranarray(K.submatrix(np.arange(L)[rows], used)),
+                block(rows),
                 Q,
                 self.problem.y[rows],
                 alphas,
