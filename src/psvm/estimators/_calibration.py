@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from ..matrix import block_slices
-from ._sigmoid import Sigmoid, fit_sigmoid, log_odds, smoothed
+from ._sigmoid import Sigmoid, fit_sigmoid, known_rows, log_odds, smoothed
 from ._target import class_pairs
 
 LEAST = 1e-7
@@ -32,18 +32,22 @@ class Steps:
     knots: np.ndarray
     values: np.ndarray
 
+    @property
+    def rises(self):
+        """Whether the probability depends on the decision value."""
+        return self.values[-1] > self.values[0]
+
     def __call__(self, f):
         """Probability of the positive class."""
         return np.interp(f, self.knots, self.values)
 
 
 def fit_steps(f, positive, weights, unit=1.0):
-    """Isotonic regression on decision values, with the targets and rules of `fit_sigmoid`."""
-    known = np.isfinite(f) & (weights > 0)
-    if not 0 < np.count_nonzero(positive[known]) < np.count_nonzero(known):
-        constant = Sigmoid(0.0, log_odds(positive, weights, unit))
+    """Isotonic regression on decision values, with the targets of `fit_sigmoid`."""
+    constant = Sigmoid(0.0, log_odds(positive, weights, unit))
+    f, positive, weights = known_rows(f, positive, weights)
+    if positive.all() or not positive.any():
         return Steps(np.zeros(1), constant(np.zeros(1)))
-    f, positive, weights = f[known], positive[known], weights[known]
     found = IsotonicRegression().fit(f, smoothed(positive, weights, unit), weights)
     return Steps(found.X_thresholds_, found.y_thresholds_)
 
@@ -69,6 +73,11 @@ class Calibration:
     scheme: str
     n_classes: int
     curves: tuple[Curve, ...]
+
+    @property
+    def rises(self):
+        """Whether probabilities depend on decision values at all."""
+        return any(curve.rises for curve in self.curves)
 
     def probabilities(self, decisions):
         """Probabilities of the classes.

@@ -233,10 +233,11 @@ class PSVC(ClassifierMixin, BasePSVM):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             The class with the largest decision value, or if `probability` is set the most
-            probable one.
+            probable one. Decision values decide as well where leave-one-out values say nothing
+            about the classes, so that all rows have the same probabilities.
         """
         decisions = self._decide(X)
-        if self.probability:
+        if self.probability and self.calibration_.rises:
             return self.classes_[self.calibration_.probabilities(decisions).argmax(axis=1)]
         return self._labels.predict(decisions)
 

@@ -1,8 +1,8 @@
 """A sigmoid of decision values: the threshold between two classes, and their probabilities.
 
-The sigmoid ``P(+) = 1 / (1 + exp(-(slope f + offset)))`` maximises the weighted likelihood of targets
-that are almost 0 and 1 (Platt 2000), so that it is finite for classes that do not overlap. The
-decision values f are those of rows that the machine has not seen.
+The sigmoid ``P(+) = 1 / (1 + exp(-(slope f + offset)))`` maximises the weighted likelihood of
+targets that are almost 0 and 1 (Platt 2000), so that it is finite for classes that do not overlap.
+The decision values f are those of rows that the machine has not seen.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-FEWEST = 2
-"""Rows that each class must have."""
 SMOOTHING = 0.25
 """Rows by which each class counts in the other one. Platt's one row gives the same thresholds, but
 probabilities that are too close to 1/2, most of all where those of several pairs are coupled."""
@@ -42,9 +40,14 @@ class Sigmoid:
     offset: float
 
     @property
+    def rises(self):
+        """Whether the probability depends on the decision value."""
+        return self.slope > 0
+
+    @property
     def threshold(self):
         """The decision value where both classes are equally probable; 0 if there is none."""
-        return -self.offset / self.slope if self.slope > 0 else 0.0
+        return -self.offset / self.slope if self.rises else 0.0
 
     def __call__(self, f):
         """Probability of the positive class."""
@@ -69,8 +72,8 @@ def fit_sigmoid(f, positive, weights, unit=1.0):
     Returns
     -------
     Sigmoid
-        Where decision values do not grow with the probability, or a class has less than two rows:
-        of slope 0 and the share of the class.
+        Of slope 0 and the share of the class where no sigmoid that rises fits, or a class has less
+        than two different values: without its only row, nothing is known of it.
 
     Examples
     --------
@@ -82,21 +85,28 @@ def fit_sigmoid(f, positive, weights, unit=1.0):
     (0.5, 0.5)
     """
     constant = Sigmoid(0.0, log_odds(positive, weights, unit))
-    known = np.isfinite(f) & (weights > 0)
-    if not known.all():
-        f, positive, weights = f[known], positive[known], weights[known]
-    if not FEWEST <= np.count_nonzero(positive) <= len(f) - FEWEST:
+    f, positive, weights = known_rows(f, positive, weights)
+    if not (_vary(f[positive]) and _vary(f[~positive])):
         return constant
     targets = smoothed(positive, weights, unit)
     f, weights = clipped(f, positive, weights), weights / weights.sum()
-    mean = weights @ f
-    spread = np.sqrt(weights @ (f - mean) ** 2)
-    if not spread > 0:
-        return constant
-    slope, offset = logistic_regression((f - mean) / spread, targets, weights)
-    sigmoid = Sigmoid(float(slope / spread), float(offset - slope * (mean / spread)))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        mean = weights @ f
+        spread = np.sqrt(weights @ (f - mean) ** 2)
+        slope, offset = logistic_regression((f - mean) / spread, targets, weights)
+        sigmoid = Sigmoid(float(slope / spread), float(offset - slope * (mean / spread)))
     usable = slope > 0 and np.isfinite([sigmoid.slope, sigmoid.offset]).all()
     return sigmoid if usable else constant
+
+
+def known_rows(f, positive, weights):
+    """The rows that have a value and weight."""
+    known = np.isfinite(f) & (weights > 0)
+    return f[known], positive[known], weights[known]
+
+
+def _vary(values):
+    return len(values) > 0 and values.min() < values.max()
 
 
 def log_odds(positive, weights, unit):
@@ -123,6 +133,8 @@ def clipped(f, positive, weights):
     """
     ends = [quantiles(f[of], weights[of], [TAIL, 1 - TAIL]) for of in (positive, ~positive)]
     low, high = np.min(ends), np.max(ends)
+    if low == high:
+        return f
     return np.clip(f, low - (high - low), high + (high - low))
 
 
@@ -153,6 +165,8 @@ def logistic_regression(z, targets, weights):
             new = _loss(u, targets, weights)
             if new <= loss - 1e-4 * 0.5**halvings * promised:
                 break
+        else:
+            return np.nan, np.nan
         theta, loss = ahead, new
     return np.nan, np.nan
 
