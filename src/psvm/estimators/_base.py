@@ -23,12 +23,14 @@ from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
-from ._calibration import CURVES, Calibration, Curve
+from ._calibration import Calibration, Curve, fit_steps
 from ._description import describe_for, is_measured, rounded
-from ._epsilon import choose_epsilon
-from ._kernel import KernelMixin
+from ._epsilon import RELAXED, choose_epsilon
+from ._judge import Judge
+from ._kernel import KernelMixin, kernel_name
 from ._landmarks import LANDMARKS, check_landmarks
 from ._loo import LeaveOneOut
+from ._sigmoid import Sigmoid, fit_sigmoid
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
@@ -44,10 +46,14 @@ class Machine(NamedTuple):
     means: np.ndarray
     norms: np.ndarray
     intercept: float
-    """The constant b."""
+    """The constant b, with what is added to it."""
     solution: Solution
-    curve: Curve | None
+    alpha: np.ndarray
+    """Its variables, which may be relaxed."""
+    curve: Curve | None = None
     """What turns its decision values into probabilities."""
+    left_out: np.ndarray | None = None
+    """Values of its rows without their own part; NaN where they mean nothing."""
 
 
 class PerColumn:
@@ -85,6 +91,8 @@ class PerColumnMixin:
     support_objects_: Stored
     n_support_: int
     intercept_: float | np.ndarray
+    loo_decision_: np.ndarray
+    loo_error_: float
     dual_gap_: float
     kkt_violation_: float
     n_iter_: int
@@ -104,6 +112,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         "C": Number(above=0, infinite=True),
         "epsilon": Either(Choice("auto", "cv", "aicc"), Number(least=0)),
         "epsilon_unit": Choice("absolute", "max"),
+        "relaxation": Either(Choice("auto"), Number(least=0, most=1)),
+        "threshold": Choice("loo", "mean"),
         **LANDMARKS,
         **LIMITS,
         "solver": Later(),
@@ -119,6 +129,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         C: float = np.inf,
         epsilon: float | Literal["auto", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
+        relaxation: float | Literal["auto"] = "auto",
+        threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
         degree: float = 3,
@@ -141,6 +153,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.C = C
         self.epsilon = epsilon
         self.epsilon_unit = epsilon_unit
+        self.relaxation = relaxation
+        self.threshold = threshold
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -168,36 +182,70 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             starts = self._make_starts(len(tasks), description.matrix.shape[1])
             epsilon, unit = self.epsilon, self.epsilon_unit
             if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
-                epsilon, unit = self._common_share(description, tasks, clock, solver)
+                epsilon, unit = self._common_share(description, tasks, target, clock, solver)
             for task, start in zip(tasks, starts, strict=True):
                 part = description.part(task.rows)
                 problem = part.problem(task.target, self.C)
                 start = None if start is None else start[part.columns]
                 if isinstance(epsilon, str):
                     limited = clock.limit(solver)
-                    chosen, near = choose_epsilon(epsilon, part, task.target, self.C, limited)
+                    chosen, near = self._choose(part, task.target, target, limited)
                     start = near if start is None else start
                 else:
                     chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
                 problem = problem.with_parameters(epsilon=chosen)
                 solution = clock.limit(solver).minimise(problem, start=start)
-                K, curve = problem.K, self._make_curve(part, problem, task.target, solution)
-                machines.append(Machine(part.columns, K.means, K.norms, problem.b, solution, curve))
+                machines.append(self._finish(part, task.target, problem, solution, target))
             self._keep(machines, description, target)
         self._tell([machine.solution for machine in machines])
         return self
 
-    def _make_curve(self, description, problem, y, solution):
-        """The curve of one machine, if probabilities are asked for."""
-        method = getattr(self, "probability", False)
-        if not method:
-            return None
-        loo = LeaveOneOut(description, problem, y)
-        (f,) = loo.decisions(solution.alpha[None])
-        fit_curve = CURVES["sigmoid" if method is True else method]
-        return fit_curve(f, y > 0, description.weights, loo.unit)
+    def _choose(self, part, y, target, solver):
+        """The choice of epsilon for one machine."""
+        return choose_epsilon(
+            self.epsilon,
+            part,
+            y,
+            self.C,
+            solver,
+            classifies=target.classifies,
+            relaxation=self._share(),
+        )
 
-    def _common_share(self, description, tasks, clock, solver):
+    def _share(self):
+        """How far the variables go to the least squares of their support."""
+        if self.relaxation != "auto":
+            return float(self.relaxation)
+        chosen = isinstance(self.epsilon, str) and self.epsilon == "auto"
+        describes = kernel_name(self.kernel) != "dyadic"
+        return RELAXED if chosen and describes and np.isinf(self.C) else 0.0
+
+    def _finish(self, part, y, problem, solution, target):
+        """The machine of a solution: relaxed, and with the constant that new objects need."""
+        K, alpha, shift, curve, values = problem.K, solution.alpha, 0.0, None, None
+        share, asked = self._share(), self.threshold == "loo" or getattr(self, "probability", False)
+        if share > 0 or asked:
+            loo = LeaveOneOut(part, problem, y)
+            (values,), (alpha,) = loo.decisions(alpha[None], relaxation=share)
+        if asked and target.classifies:
+            shift, curve = self._calibrate(values, y > 0, loo)
+        elif asked:
+            shift, _ = Judge(y, part.weights, loo.group, classifies=False).known(values)
+        values = values + shift if asked else None
+        intercept = problem.b + shift
+        return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, curve, values)
+
+    def _calibrate(self, f, positive, loo):
+        """The shift of the values of one machine, and the curve for what they are then."""
+        sigmoid = fit_sigmoid(f, positive, loo.weights, loo.unit)
+        shift = -sigmoid.threshold if self.threshold == "loo" else 0.0
+        if self.probability == "isotonic":
+            return shift, fit_steps(f + shift, positive, loo.weights, loo.unit)
+        # Both classes are equally probable at 0 exactly, if the threshold has been moved to there.
+        offset = 0.0 if shift else sigmoid.offset
+        return shift, Sigmoid(sigmoid.slope, offset)
+
+    def _common_share(self, description, tasks, target, clock, solver):
         """A share of epsilon_max for machines that are alike, from some of them.
 
         Each of these has its own best share, and the geometric mean serves all.
@@ -213,7 +261,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             part = description.part(rows)
             largest = part.problem(y, self.C).epsilon_max
             if largest > 0:
-                chosen = choose_epsilon(self.epsilon, part, y, self.C, clock.limit(solver))
+                chosen = self._choose(part, y, target, clock.limit(solver))
                 shares.append(chosen.epsilon / largest)
         if not shares:
             return self.epsilon, self.epsilon_unit
@@ -243,10 +291,11 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
         Of the descriptive objects only the support is kept.
         """
-        single, solutions = target.single, tuple(machine.solution for machine in machines)
+        single = target.single
+        solutions = tuple(machine.solution for machine in machines)
         alpha, means, norms = np.zeros((3, len(machines), description.matrix.shape[1]))
         for number, machine in enumerate(machines):
-            alpha[number, machine.columns] = machine.solution.alpha
+            alpha[number, machine.columns] = machine.alpha
             means[number, machine.columns] = machine.means
             norms[number, machine.columns] = machine.norms
         support = np.flatnonzero(alpha.any(axis=0))
@@ -269,8 +318,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.solution_ = solutions[0]
         else:
             vars(self).pop("solution_", None)
+        self._keep_left_out(machines, description, target)
         vars(self).pop("calibration_", None)
-        if machines[0].curve is not None:
+        if getattr(self, "probability", False):
             curves = tuple(machine.curve for machine in machines)
             self.calibration_ = Calibration(target.scheme, len(target.classes), curves)
         if description.kernel is not None:
@@ -281,6 +331,31 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.support_objects_ = self.feature_names_in_[support]
         else:
             self.support_objects_ = support
+
+    def _keep_left_out(self, machines, description, target):
+        """Leave-one-out values of all rows and their error.
+
+        Rows that a machine was not fitted to have its value as it is: they are new to it.
+        """
+        for name in ("loo_decision_", "loo_error_"):
+            vars(self).pop(name, None)
+        if machines[0].left_out is None:
+            return
+        weights, tasks = description.weights, target.tasks()
+        new = (weights == 0).any() or any(len(task.rows) < len(weights) for task in tasks)
+        values = self._training_values(description) if new else np.empty((len(weights), len(tasks)))
+        for column, machine, task in zip(values.T, machines, tasks, strict=True):
+            counts = weights[task.rows] > 0
+            column[task.rows[counts]] = machine.left_out[counts]
+        known = np.isfinite(values).all(axis=1) & (weights > 0)
+        self.loo_error_ = target.error(values[known], known, weights[known])
+        self.loo_decision_ = target.shown(values, self)
+
+    def _training_values(self, description):
+        """Values of all machines for the training objects."""
+        alpha, means, norms = (np.atleast_2d(getattr(self, name)) for name in PER_COLUMN)
+        coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
+        return description.matrix.matvec(coef.T) - (means * coef).sum(axis=1) + self.intercept_
 
     def _prepare_support(self):
         """Translate the support objects for the kernel: nothing of the other objects is kept."""

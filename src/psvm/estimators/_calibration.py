@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.isotonic import IsotonicRegression
 
 from ..matrix import block_slices
-from ._sigmoid import Sigmoid, fit_sigmoid, known_rows, log_odds, smoothed
+from ._sigmoid import Sigmoid, known_rows, log_odds, smoothed
 from ._target import class_pairs
 
 LEAST = 1e-7
@@ -53,8 +53,6 @@ def fit_steps(f, positive, weights, unit=1.0):
 
 
 Curve = Sigmoid | Steps
-CURVES = {"sigmoid": fit_sigmoid, "isotonic": fit_steps}
-"""How each method fits the curve of one machine."""
 
 
 @dataclass(frozen=True, eq=False)

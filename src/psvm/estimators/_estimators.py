@@ -44,7 +44,7 @@ class PSVC(ClassifierMixin, BasePSVM):
 
     Parameters
     ----------
-    {C, epsilon, epsilon_unit}
+    {C, epsilon, epsilon_unit, relaxation, threshold}
     {kernel, gamma, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
@@ -69,7 +69,8 @@ class PSVC(ClassifierMixin, BasePSVM):
     calibration_ : Calibration
         What turns decision values into probabilities, if `probability` is set.
     {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
-    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {epsilon_, loo_decision_, loo_error_}
+    {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
     See Also
@@ -121,6 +122,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         C: float = np.inf,
         epsilon: float | Literal["auto", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
+        relaxation: float | Literal["auto"] = "auto",
+        threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
         degree: float = 3,
@@ -148,6 +151,8 @@ class PSVC(ClassifierMixin, BasePSVM):
             C=C,
             epsilon=epsilon,
             epsilon_unit=epsilon_unit,
+            relaxation=relaxation,
+            threshold=threshold,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
@@ -267,7 +272,7 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Parameters
     ----------
-    {C, epsilon, epsilon_unit}
+    {C, epsilon, epsilon_unit, relaxation, threshold}
     {kernel, gamma, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
@@ -275,7 +280,8 @@ class PSVR(RegressorMixin, BasePSVM):
     Attributes
     ----------
     {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
-    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {epsilon_, loo_decision_, loo_error_}
+    {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
     See Also

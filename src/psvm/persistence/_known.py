@@ -38,8 +38,8 @@ from ._pack import (
 from ._registry import Entry, Registry
 
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
-SOLUTIONS = frozenset(("solution_", "solutions_"))
-"""Certificates with vectors as long as the training data; their numbers are kept elsewhere."""
+SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
+"""Certificates and values as long as the training data; their numbers are kept elsewhere."""
 
 
 @functools.cache
