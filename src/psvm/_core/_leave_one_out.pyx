@@ -160,7 +160,9 @@ cdef enum:
     STEPS = 60    # of Newton's method
     HALVINGS = 40
 
-cdef double SETTLED = 1e-12  # share of the loss that a step gains in the end
+# For each unit of weight
+cdef double SETTLED = 1e-20   # loss that the last step of Newton's method gains
+cdef double ROUNDING = 1e-15  # loss that is rounding error
 
 
 def sigmoids(
@@ -205,8 +207,9 @@ cdef bint _fit_sigmoid(
 ) noexcept nogil:
     # From the start a, b, in the units of decisions with mean 0 and variance 1
     cdef Py_ssize_t i, L = t.shape[0], step, half
-    cdef double total = 0, mean = 0, square = 0, value, loss, new, ga, gb, haa, hab, hbb, det
+    cdef double total = 0, mean = 0, square = 0, loss, new, ga, gb, haa, hab, hbb, det
     cdef double da, db, share, ridge
+    cdef bint settled
     for i in range(L):
         if w[i] > 0:
             z[i] = min(max(f[i], -limit), limit)
@@ -230,20 +233,21 @@ cdef bint _fit_sigmoid(
         hbb += ridge
         det = haa * hbb - hab * hab
         da, db = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
+        settled = da * ga + db * gb <= SETTLED * total
         share = 1
         for half in range(HALVINGS):
             new = _likelihood(
                 z, t, w, a[0] - share * da, b[0] - share * db, &ga, &gb, &haa, &hab, &hbb
             )
-            if new <= loss:
+            if new <= loss + ROUNDING * total:
                 break
             share /= 2
-        if not new <= loss:
+        if not new <= loss + ROUNDING * total:
             break
         a[0] -= share * da
         b[0] -= share * db
-        value, loss = loss, new
-        if value - loss <= SETTLED * total:
+        loss = new
+        if settled:
             break
     if not a[0] > 0:
         return False

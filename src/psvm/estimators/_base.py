@@ -18,6 +18,7 @@ from .._parameters import (
     Storage,
     check_parameters,
 )
+from .._progress import progress, steps
 from .._threads import map_blocks, threads
 from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
@@ -176,14 +177,14 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _fit(self, X, target, weights, solver):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
-        with threads():
+        with threads(), progress(type(self).__name__, self.verbose):
             clock, machines = Clock(solver.max_time), []
             description, tasks = describe_for(self, X, weights), target.tasks()
             starts = self._make_starts(len(tasks), description.matrix.shape[1])
             epsilon, unit = self.epsilon, self.epsilon_unit
             if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, target, clock, solver)
-            for task, start in zip(tasks, starts, strict=True):
+            for task, start in zip(steps(tasks, "machine"), starts, strict=True):
                 part = description.part(task.rows)
                 problem = part.problem(task.target, self.C)
                 start = None if start is None else start[part.columns]
@@ -257,7 +258,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """
         some = np.linspace(0, len(tasks) - 1, SEARCHES).round().astype(np.intp)
         shares = []
-        for rows, y in (tasks[i] for i in some):
+        for rows, y in steps((tasks[i] for i in some), "epsilon of machine"):
             part = description.part(rows)
             largest = part.problem(y, self.C).epsilon_max
             if largest > 0:

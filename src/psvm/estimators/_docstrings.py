@@ -10,10 +10,10 @@ epsilon : "auto", "cv", "aicc" or float, default="auto"
     support objects. "auto" follows the exact path of solutions and judges its leave-one-out
     values, which come from the factor of each solution without another fit: by the log loss of
     a sigmoid for classes, by the squared error for numbers. The largest epsilon wins whose loss
-    is within 1.75 standard errors of the smallest one. With more than 2048 columns it is "cv":
-    the same with five folds along paths of their own. Folds depend on the content of the rows
-    only, and equal rows leave together. "aicc" minimises the corrected Akaike criterion along
-    one path. With more than six machines for classes, six of them choose, and the geometric
+    is within two standard errors, and a fifth, of the smallest one. With more than 2048 columns
+    it is "cv": the same with five folds along paths of their own. Folds depend on the content
+    of the rows only, and equal rows leave together. "aicc" minimises the corrected Akaike
+    criterion along one path. With more than six machines for classes, six of them choose, and the geometric
     mean of their shares of ``||K̃'y||_inf`` serves all.
 epsilon_unit : {"absolute", "max"}, default="absolute"
     "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
@@ -68,7 +68,8 @@ dtype : {float64, float32}, default=float64
 warm_start : bool, default=False
     Start from the previous solution, which must have the same number of variables.
 verbose : bool, default=False
-    Print a line about the solution.
+    Print a line about each solution, and show progress with the time left on stderr if it takes
+    more than two seconds.
 alpha_ : ndarray of shape (P,) or (n_machines, P)
     The dual variables, relaxed if `relaxation` says so (those of the solution itself are in
     `solution_`); one per training object, landmark or column. A training vector that

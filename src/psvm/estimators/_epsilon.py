@@ -8,17 +8,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
+from .._progress import say
 from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
 from ._judge import Judge
 from ._loo import LeaveOneOut
 
-PER_DECADE = 10
-"""Grid points of epsilon / epsilon_max in a factor of ten."""
-DECADES = {"loo": 8, "cv": 5, "aicc": 5}
-"""Length of the grid: exact paths go on until the loss has turned, the others get slow."""
-PATIENCE = 8
-"""The path ends when the criterion has not improved for so many points,"""
-DENSEST = 0.6
+GRIDS = {"loo": (6, 8), "cv": (6, 5), "aicc": (10, 5)}
+"""Points of epsilon / epsilon_max in a factor of ten, and how many such factors: exact paths go on
+until the loss has turned, the others get slow."""
+PATIENCE, GAIN = 5, 1e-3
+"""The path ends when the criterion has not improved by that share for so many points,"""
+DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
@@ -26,9 +26,9 @@ LARGEST_GRAM = 2048
 """Columns up to which the products of all of them are formed for leave-one-out values."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
-STANDARD_ERRORS = 1.75
+STANDARD_ERRORS, LOSS = 2.0, 0.2
 """The largest epsilon wins whose loss exceeds the smallest by at most so many standard errors of
-the difference."""
+the difference, and at most by that share."""
 RELAXED = 0.75
 """How far the solutions of the path go to the least squares of their support."""
 MANY, TALL = 1024, 16
@@ -38,7 +38,7 @@ FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
 
-class Point(NamedTuple):
+class PathPoint(NamedTuple):
     """A point of a path."""
 
     decisions: np.ndarray
@@ -90,8 +90,9 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
         rule = "loo" if problem.K.shape[1] <= LARGEST_GRAM else "cv"
     # Half of the time is left for the final solve.
     clock = Clock(None if solver.max_time is None else solver.max_time / 2)
-    steps = range(PER_DECADE * DECADES[rule] + 1)
-    epsilons = [largest * 10 ** (-step / PER_DECADE) for step in steps]
+    per_decade, decades = GRIDS[rule]
+    steps = range(per_decade * decades + 1)
+    epsilons = [largest * 10 ** (-step / per_decade) for step in steps]
     if rule == "aicc":
         return _most_informed(problem, epsilons, n_distinct, solver, clock)
     judge = Judge(y, description.weights, _groups(description), classifies)
@@ -108,32 +109,39 @@ def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
     for block in blocks:
         verdicts = judge(np.array([point.decisions for point in block]))
         found += block
+        _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
         if _has_turned(values, found, n_distinct):
             break
-        if not judge.classifies and values.min() * judge.total.sum() <= nothing:
+        if not judge.classifies and values.min() * judge.weights.sum() <= nothing:
             break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
     else:
         _warn_of_end(epsilons[-1] / epsilons[0])
+    # A point that is too dense has ended the path; it is no choice unless it is the only one.
+    sizes = np.array([point.n_support for point in found])
+    values[1:][sizes[1:] > DENSEST * n_distinct] = np.inf
     best = int(np.argmin(values))
     beyond, error = judge.differences(np.concatenate(losses), best)
-    chosen = int(np.argmax(beyond <= _good_enough(error)))
+    chosen = int(np.argmax(beyond <= _good_enough(values[best], error)))
     return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
 def _has_turned(values, found, n_distinct):
     """Whether the criterion has, or the support is so large that it soon interpolates."""
-    behind = len(values) - 1 - np.argmin(values)
-    return behind >= PATIENCE or found[-1].n_support > DENSEST * n_distinct
+    best = 0
+    for place, value in enumerate(values):
+        if value < (1 - GAIN) * values[best]:
+            best = place
+    return len(values) - best > PATIENCE or found[-1].n_support > DENSEST * n_distinct
 
 
-def _good_enough(error):
-    """How much larger the loss may be, given the standard error of the difference."""
-    return STANDARD_ERRORS * error
+def _good_enough(loss, error):
+    """How much the smallest loss may be exceeded, given the standard error of the difference."""
+    return np.minimum(STANDARD_ERRORS * error, LOSS * loss)
 
 
 def _groups(description):
@@ -148,7 +156,7 @@ def _left_out(description, problem, y, epsilons, relaxation):
     while alphas:
         decisions, _ = loo.decisions(np.array(alphas), Q, relaxation)
         yield [
-            Point(f, np.count_nonzero(alpha), alpha)
+            PathPoint(f, np.count_nonzero(alpha), alpha)
             for alpha, f in zip(alphas, decisions, strict=True)
         ]
         alphas = list(islice(path, AHEAD))
@@ -170,7 +178,7 @@ def _held_out(description, problem, y, epsilons, solver):
         decisions = np.full(len(y), np.nan)
         for out, solution in zip(outs, solutions, strict=True):
             decisions[out] = _values(description.matrix, solution)[out]
-        yield [Point(decisions, max(len(solution.support) for solution in solutions))]
+        yield [PathPoint(decisions, max(len(solution.support) for solution in solutions))]
 
 
 def _values(matrix, solution):
@@ -183,6 +191,7 @@ def _most_informed(problem, epsilons, n_distinct, solver, clock):
     criterion, values = _aicc(problem), []
     for solution in _path(problem, epsilons, _exact(solver)):
         values.append(criterion(solution))
+        _say_where(epsilons[len(values) - 1] / epsilons[0], len(solution.support))
         dense = len(solution.support) > DENSEST * n_distinct
         if len(values) - 1 - np.argmin(values) >= PATIENCE or dense:
             break
@@ -224,6 +233,10 @@ def _aicc(problem):
         return L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
 
     return criterion
+
+
+def _say_where(share, n_support):
+    say(f"epsilon {share:.2g} of the largest, {n_support} support objects")
 
 
 def _warn_of_time(share):

@@ -15,6 +15,8 @@ from .._core._leave_one_out import sigmoids
 LIMIT = 3.0
 """Values beyond so many times the targets of -1 and +1 count as if they were there: near
 interpolation they may be anything."""
+CERTAIN = 1e-12
+"""Probabilities are at least that far from 0 and 1."""
 
 
 class Verdicts(NamedTuple):
@@ -44,6 +46,7 @@ class Judge:
     def __init__(self, y, weights, group, classifies):
         self.y, self.weights, self.group, self.classifies = y, weights, group, classifies
         self.total = np.bincount(group, weights)
+        self.share = self.total / self.total.sum()
         if classifies:
             self.targets = self._smoothed()
 
@@ -51,9 +54,10 @@ class Judge:
         """Judge values of shape (m, L); a row of them with NaN is worth nothing."""
         judge = self._classes if self.classifies else self._numbers
         losses, shifts, slopes = judge(np.where(self.weights > 0, decisions, 0.0))
-        by_group = np.array([np.bincount(self.group, self.weights * row) for row in losses])
+        losses = np.where(self.weights > 0, self.weights * losses, 0.0)
+        by_group = np.array([np.bincount(self.group, row) for row in losses])
         by_group /= np.where(self.total > 0, self.total, 1.0)
-        by_group[~np.isfinite(by_group)] = np.inf
+        by_group[~np.isfinite(by_group).all(axis=1)] = np.inf
         return Verdicts(by_group, shifts, slopes)
 
     def known(self, decisions):
@@ -67,15 +71,16 @@ class Judge:
 
     def mean(self, losses):
         """The mean loss of each model."""
-        return losses @ self.total / self.total.sum()
+        finite = np.isfinite(losses[:, 0])
+        return np.where(finite, np.where(finite[:, None], losses, 0.0) @ self.share, np.inf)
 
     def differences(self, losses, best):
         """How much larger the mean loss is than that of the best one, and its standard error."""
-        with np.errstate(invalid="ignore"):
-            beyond = losses - losses[best]
-            mean = self.mean(beyond)
-            spread = np.square(beyond - mean[:, None]) @ np.square(self.total)
-        return mean, np.sqrt(spread) / self.total.sum()
+        finite = np.isfinite(losses[:, 0])
+        beyond = np.where(finite[:, None], losses - losses[best], 0.0)
+        mean = beyond @ self.share
+        error = np.sqrt(np.square(beyond - mean[:, None]) @ np.square(self.share))
+        return np.where(finite, mean, np.inf), error
 
     def _classes(self, decisions):
         slopes, thresholds = sigmoids(
@@ -85,9 +90,8 @@ class Judge:
         inside = np.where(np.isnan(decisions), np.nan, np.clip(decisions, -LIMIT, LIMIT))
         margins = signed * slopes[:, None] * (inside - thresholds[:, None])
         # Without a sigmoid the share of a class is its probability.
-        share = self.weights @ (self.y > 0) / self.weights.sum()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            margins[slopes == 0] = signed * (np.log(share) - np.log1p(-share))
+        share = np.clip(self.weights @ (self.y > 0) / self.weights.sum(), CERTAIN, 1 - CERTAIN)
+        margins[slopes == 0] = signed * np.log(share / (1 - share))
         return np.logaddexp(0.0, -margins), -thresholds, slopes
 
     def _numbers(self, decisions):

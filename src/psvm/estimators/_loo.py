@@ -89,7 +89,7 @@ class LeaveOneOut:
         return (mean - left_out)[:, self.group], relaxed
 
     def _influences(self, alphas, Q, used, relaxation):
-        """Relaxed solutions, and influences of all rows, by blocks unless the rows describe."""
+        """Relaxed solutions and influences of all rows, by blocks unless the rows describe."""
         K, L = self.problem.K, len(self.y)
         if not len(used):  # a user's kernel need not know what to do with no objects
             flat = np.zeros((len(alphas), L))
