@@ -131,7 +131,8 @@ def describe_for(model, X, weights, digests=None):
             f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
             f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
         )
-    if digests is None and (isinstance(model.epsilon, str) or model.threshold == "loo"):
+    asked = model.threshold == "loo" or getattr(model, "probability", False)
+    if digests is None and (isinstance(model.epsilon, str) or asked):
         digests = digests_of(X, model.kernel)
     kernel = choose_kernel(model, X, weights)
     return describe(
