@@ -27,7 +27,7 @@ from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_
 from ._calibration import Calibration, Curve, fit_steps
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import RELAXED, choose_epsilon
-from ._judge import Judge
+from ._judge import NumbersJudge
 from ._kernel import KernelMixin, kernel_name
 from ._landmarks import LANDMARKS, check_landmarks
 from ._loo import LeaveOneOut
@@ -231,7 +231,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if asked and target.classifies:
             shift, curve = self._calibrate(values, y > 0, loo)
         elif asked:
-            shift, _ = Judge(y, part.weights, loo.group, classifies=False).known(values)
+            shift = float(NumbersJudge(part.weights, loo.group, y).known_shift(values))
         values = values + shift if asked else None
         intercept = problem.b + shift
         return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, curve, values)

@@ -11,7 +11,7 @@ from .._folds import assign_folds
 from .._progress import say
 from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
 from ._fold_moments import fold_values
-from ._judge import Judge
+from ._judge import NumbersJudge, PairJudge
 from ._loo import LeaveOneOut
 
 GRIDS = {"loo": (6, 8), "cv": (6, 5), "aicc": (10, 5)}
@@ -46,7 +46,7 @@ class PathPoint(NamedTuple):
     """Values of the rows without their own part."""
     n_support: int
     alpha: np.ndarray | None = None
-    """The exact solution for all rows, if that is what the path has."""
+    """The solution for all rows, if that is what the path has."""
 
 
 class Chosen(NamedTuple):
@@ -83,28 +83,29 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     """
     problem = description.problem(y, C)
     largest = problem.epsilon_max
-    weighted = [d for d, w in zip(description.digests, description.weights, strict=True) if w > 0]
-    n_distinct = len(set(weighted))
+    n_distinct = count_distinct(description)
     if n_distinct < 3 or largest == 0:
         return Chosen(FALLBACK * largest)
     if rule == "auto":
         rule = "loo" if problem.K.shape[1] <= LARGEST_GRAM else "cv"
-    # Half of the time is left for the final solve.
-    clock = Clock(None if solver.max_time is None else solver.max_time / 2)
+    clock = Clock(solver.max_time).half()
     per_decade, decades = GRIDS[rule]
     steps = range(per_decade * decades + 1)
     epsilons = [largest * 10 ** (-step / per_decade) for step in steps]
     if rule == "aicc":
         return _most_informed(problem, epsilons, n_distinct, solver, clock)
-    judge = Judge(y, description.weights, _groups(description), classifies)
+    kind = PairJudge if classifies else NumbersJudge
+    judge = kind(description.weights, groups_of(description), y)
+    if not classifies:
+        judge.least = NOTHING * (problem.y @ problem.y) / description.weights.sum()
     if rule == "loo":
         blocks = _left_out(description, problem, y, epsilons, relaxation)
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
-    return _best(blocks, judge, epsilons, n_distinct, NOTHING * (problem.y @ problem.y), clock)
+    return best_of_path(blocks, judge, epsilons, n_distinct, clock)
 
 
-def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
+def best_of_path(blocks, judge, epsilons, n_distinct, clock):
     """The largest epsilon that is good enough, along blocks of points of a path."""
     found, losses, values = [], [], []
     for block in blocks:
@@ -115,7 +116,7 @@ def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
         values = np.append(values, judge.mean(verdicts.losses))
         if _has_turned(values, found, n_distinct):
             break
-        if not judge.classifies and values.min() * judge.weights.sum() <= nothing:
+        if values.min() <= judge.least:
             break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
@@ -145,8 +146,15 @@ def _good_enough(loss, error):
     return np.minimum(STANDARD_ERRORS * error, LOSS * loss)
 
 
-def _groups(description):
+def groups_of(description):
+    """Numbers of the rows, equal for equal ones."""
     return np.unique(description.digests, return_inverse=True)[1]
+
+
+def count_distinct(description):
+    """The number of distinct rows with weight."""
+    pairs = zip(description.digests, description.weights, strict=True)
+    return len({digest for digest, weight in pairs if weight > 0})
 
 
 def _left_out(description, problem, y, epsilons, relaxation):

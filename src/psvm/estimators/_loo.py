@@ -15,9 +15,12 @@ Both ends have the same A and M, and the values are linear in alpha between.
 """
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from .._core._leave_one_out import influences
 from ..matrix import block_slices
+from ._sigmoid import weight_of_one
 
 LEAST = 1e-10
 """A row whose ``1 - h_i`` is smaller is interpolated: without it anything can happen."""
@@ -44,8 +47,8 @@ class LeaveOneOut:
 
     @property
     def unit(self):
-        """The weight that counts as one row: the number of distinct rows is that of Kish (1965)."""
-        return self.total @ self.total / self.total.sum()
+        """The weight that counts as one row."""
+        return weight_of_one(self.total)
 
     def decisions(self, alphas, Q=None, relaxation=0.0):
         """Values of f for each row without it; NaN where they mean nothing.
@@ -71,6 +74,52 @@ class LeaveOneOut:
         relaxed[:, used], residual, leverage, M, B = self._influences(
             np.ascontiguousarray(alphas[:, used]), Q, used, relaxation
         )
+        return self._left_out(relaxed[:, used], used, self.y, residual, leverage, M, B), relaxed
+
+    def shared(self, A, Q, B, targets, Y, relaxation):
+        """The same of machines that share their support.
+
+        Their values are exact where `relaxation` is 1, and near it otherwise: the penalty of a
+        support object bends with its variables.
+
+        Parameters
+        ----------
+        A : ndarray of shape (P, T)
+            The variables.
+        Q, B : ndarrays of shape (P, P) and (P, T)
+            ``K̃'K̃`` and ``K̃'`` times the targets.
+        targets, Y : ndarrays of shape (T, L)
+            The targets, centred and weighted, and as they are.
+        relaxation : float
+
+        Returns
+        -------
+        decisions : ndarray of shape (T, L)
+        alphas : ndarray of shape (T, P)
+            The relaxed variables.
+        """
+        used, L = np.flatnonzero(A.any(axis=1)), A.shape[0]
+        relaxed = np.zeros((A.shape[1], L))
+        flat = np.zeros((1, targets.shape[1]))
+        if not len(used):
+            return self._left_out(relaxed[:, used], used, Y, targets, flat, flat, flat), relaxed
+        factor, unfit = dpotrf(Q[np.ix_(used, used)], lower=True, clean=True)
+        if unfit:
+            return np.full(targets.shape, np.nan), np.ascontiguousarray(A.T)
+        inverse = solve_triangular(factor, np.eye(len(used)), lower=True)
+        squares = inverse.T @ (inverse @ B[used])
+        relaxed[:, used] = (A[used] + relaxation * (squares - A[used])).T
+        Z = self.problem.K.submatrix(np.arange(targets.shape[1]), used)
+        X = solve_triangular(factor, Z.T, lower=True)
+        M, crossing = np.square(inverse).sum(axis=0)[None], flat[:, :0]
+        if self.describes:
+            crossing = np.einsum("kj,kj->j", inverse, X[:, used])[None]
+        leverage, residual = np.square(X).sum(axis=0)[None], targets - relaxed[:, used] @ Z.T
+        found = self._left_out(relaxed[:, used], used, Y, residual, leverage, M, crossing)
+        return found, relaxed
+
+    def _left_out(self, alphas, used, y, residual, leverage, M, B):
+        """Values without each row, from the influences of the rows."""
         weights, total = self.weights, np.where(self.total > 0, self.total, np.nan)
         leverage = self._sums(leverage) + self.total / weights.sum()
         residual = self._sums(np.sqrt(weights) * residual) / total
@@ -78,15 +127,15 @@ class LeaveOneOut:
         if self.describes:
             group = self.group[used]
             # of a row that counts as much as all that are equal to it
-            B *= np.sqrt(self.total[group] / weights[used])
-            shift = B * relaxed[:, used] / np.sqrt(self.total[group])
-            with np.errstate(invalid="ignore"):
+            B = B * np.sqrt(self.total[group] / weights[used])
+            shift = B * alphas / np.sqrt(self.total[group])
+            with np.errstate(invalid="ignore", divide="ignore"):
                 divisor = _or_nan(1.0 - leverage[:, group] + B**2 / M)
                 without = (residual[:, group] + shift / M) / divisor
-            rows, columns = np.nonzero(M)
+            rows, columns = np.nonzero(np.broadcast_to(M, without.shape))
             left_out[rows, group[columns]] = without[rows, columns]
-        mean = np.bincount(self.group, weights * self.y) / total
-        return (mean - left_out)[:, self.group], relaxed
+        mean = self._sums(weights * np.atleast_2d(y)) / total
+        return (mean - left_out)[:, self.group]
 
     def _influences(self, alphas, Q, used, relaxation):
         """Relaxed solutions and influences of all rows, by blocks unless the rows describe."""
