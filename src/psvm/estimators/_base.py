@@ -77,6 +77,7 @@ class PerColumnMixin:
     """Fitted attributes of a model and of a search; those of PER_COLUMN are descriptors."""
 
     epsilon_: float | np.ndarray
+    landmarks_: np.ndarray | None
     support_: np.ndarray
     support_objects_: Stored
     n_support_: int
@@ -160,8 +161,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
         with threads():
             clock, machines = Clock(solver.max_time), []
-            description, tasks = describe_for(self, X, weights), target.tasks()
-            starts = self._make_starts(len(tasks), description.matrix.shape[1])
+            description, tasks = describe_for(self, X, weights, target), target.tasks()
+            starts = self._make_starts(len(tasks), description)
             epsilon, unit = self.epsilon, self.epsilon_unit
             if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, clock, solver)
@@ -212,17 +213,17 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
 
-    def _make_starts(self, n_machines, P):
+    def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
             return [None] * n_machines
-        alphas = np.atleast_2d(self.alpha_)
+        alphas, (places, P) = np.atleast_2d(self.alpha_), description.places
         if alphas.shape != (n_machines, P):
             raise ValueError(
                 f"warm_start=True continues from {alphas.shape[0]} machines with "
                 f"{alphas.shape[1]} descriptive objects, but there are {n_machines} with {P} now. "
                 "Use warm_start=False or a clone of the estimator."
             )
-        return alphas
+        return alphas[:, places]
 
     def _keep(self, machines, description, single):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
@@ -230,16 +231,19 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         Of the descriptive objects only the support is kept.
         """
         solutions = tuple(machine.solution for machine in machines)
-        alpha, means, norms = np.zeros((3, len(machines), description.matrix.shape[1]))
+        places, P = description.places
+        alpha, means, norms = np.zeros((3, len(machines), P))
         for number, machine in enumerate(machines):
-            alpha[number, machine.columns] = machine.solution.alpha
-            means[number, machine.columns] = machine.means
-            norms[number, machine.columns] = machine.norms
+            here = places[machine.columns]
+            alpha[number, here] = machine.solution.alpha
+            means[number, here] = machine.means
+            norms[number, here] = machine.norms
         support = np.flatnonzero(alpha.any(axis=0))
         intercepts = np.array([machine.intercept for machine in machines])
         epsilons = np.array([solution.epsilon for solution in solutions])
         self.epsilon_ = float(epsilons[0]) if single else epsilons
         self.alpha_ = alpha[0] if single else alpha
+        self.landmarks_ = description.own
         self.support_ = support
         self.n_support_ = len(support)
         self.intercept_ = float(intercepts[0]) if single else intercepts

@@ -37,7 +37,7 @@ class LeaveOneOut:
         self.problem, self.y, self.weights = problem, y, description.weights
         _, self.group = np.unique(description.digests, return_inverse=True)
         self.total = np.bincount(self.group, self.weights)
-        self.describes = description.identity is not None
+        self.own = None if description.own is None else description.present
 
     def decisions(self, alphas, Q):
         """Values of f for each row without it; NaN where they mean nothing.
@@ -60,10 +60,10 @@ class LeaveOneOut:
         leverage = self._sums(leverage) + self.total / weights.sum()
         residual = self._sums(np.sqrt(weights) * residual) / total
         left_out = residual / _or_nan(1.0 - leverage)
-        if self.describes:
-            group = self.group[used]
+        if self.own is not None:
+            group, own_weights = self.group[self.own[used]], weights[self.own[used]]
             # of a row that counts as much as all that are equal to it
-            B *= np.sqrt(self.total[group] / weights[used])
+            B *= np.sqrt(self.total[group] / own_weights)
             shift = B * alphas[:, used] / np.sqrt(self.total[group])
             with np.errstate(invalid="ignore"):
                 divisor = _or_nan(1.0 - leverage[:, group] + B**2 / M)
@@ -74,14 +74,13 @@ class LeaveOneOut:
         return (mean - left_out)[:, self.group]
 
     def _influences(self, alphas, Q, used):
-        """Those of all rows, block by block unless the rows describe."""
+        """Those of all rows, block by block."""
         K, L = self.problem.K, len(self.y)
         if not len(used):  # a user's kernel need not know what to do with no objects
             flat = np.zeros((len(alphas), L))
             return flat + self.problem.y, flat, flat[:, :0], flat[:, :0]
         Q = np.asfortranarray(Q[np.ix_(used, used)])
-        own = used if self.describes else used[:0]
-        blocks = [slice(0, L)] if self.describes else block_slices(L, 8 * max(len(used), 1))
+        own = np.full(len(used), -1) if self.own is None else self.own[used]
         parts = [
             influences(
                 np.asfortranarray(K.submatrix(np.arange(L)[rows], used)),
@@ -89,12 +88,13 @@ class LeaveOneOut:
                 self.problem.y[rows],
                 alphas,
                 self.problem.C,
-                own,
+                np.where((rows.start <= own) & (own < rows.stop), own - rows.start, -1),
             )
-            for rows in blocks
+            for rows in block_slices(L, 8 * len(used))
         ]
         residuals, leverages, M, B = zip(*parts, strict=True)
-        return np.concatenate(residuals, axis=1), np.concatenate(leverages, axis=1), M[0], B[0]
+        residuals, leverages = (np.concatenate(part, axis=1) for part in (residuals, leverages))
+        return residuals, leverages, sum(M), sum(B)
 
     def _sums(self, values):
         """Sums over equal rows."""
