@@ -20,7 +20,7 @@ def left_out(K, y, weights, groups, own, problem, alpha):
     """Predictions without each group of equal rows, by a new least-squares fit for each.
 
     The free variables, their signs and the units of the columns stay; variables at C stay there;
-    columns that describe by a row of the group leave.
+    columns that describe by a row of the group leave, `own` says by which.
     """
     means, norms = problem.K.means, problem.K.norms
     Z = (K - means) * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
@@ -31,7 +31,7 @@ def left_out(K, y, weights, groups, own, problem, alpha):
     for group in np.unique(groups):
         out = groups == group
         w = np.where(out, 0.0, weights)
-        columns = free[groups[free] != group] if own else free
+        columns = free if own is None else free[groups[own[free]] != group]
         D = np.column_stack([np.ones(len(y)), Z[:, columns]])
         penalty = np.concatenate([[0.0], problem.epsilon * np.sign(alpha[columns])])
         theta = np.linalg.solve((D.T * w) @ D, D.T @ (w * rest) - penalty)
@@ -39,7 +39,7 @@ def left_out(K, y, weights, groups, own, problem, alpha):
     return found
 
 
-@pytest.mark.parametrize("kind", ["kernel", "dyadic"])
+@pytest.mark.parametrize("kind", ["kernel", "some", "dyadic"])
 @pytest.mark.parametrize("C", [np.inf, 1.5])
 @settings(deadline=None)
 @given(seed=st.integers(0, 10**6))
@@ -50,8 +50,13 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed):
     y = X[:, 0] ** 2 + X[:, 1] + rng.normal(size=36)
     weights = np.where(rng.uniform(size=36) < 0.1, 0.0, rng.uniform(0.5, 2.0, size=36))
     digests = row_digests(X)
+    own = None
     if kind == "kernel":
+        own = np.arange(36)
         description = describe(X, weights, RBF(0.5), digests=digests)
+    elif kind == "some":
+        own = np.sort(rng.choice(36, size=15, replace=False))
+        description = describe(X, weights, RBF(0.5), rows=own, digests=digests)
     else:
         description = describe(X @ rng.normal(size=(3, 12)), weights, "dyadic", digests=digests)
     problem = description.problem(y, C)
@@ -61,7 +66,7 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed):
     found = LeaveOneOut(description, problem, y).decisions(solution.alpha[None], Q)[0]
     groups = np.unique(digests, return_inverse=True)[1]
     K = description.matrix.columns(slice(None))
-    expected = left_out(K, y, weights, groups, kind == "kernel", problem, solution.alpha)
+    expected = left_out(K, y, weights, groups, own, problem, solution.alpha)
     counted = weights > 0
     # systems of a dozen unknowns whose columns have norm one
     np.testing.assert_allclose(found[counted], expected[counted], rtol=1e-7, atol=1e-7)
@@ -131,7 +136,7 @@ def test_auto_minimises_the_error_recomputed_from_outside(kernel, rng):
     model = PSVR(kernel=kernel, gamma=0.5).fit(data, y)
     description = describe(K, np.ones(60), "dyadic")
     problem = description.problem(y, np.inf)
-    groups, own = np.arange(60), kernel != "dyadic"
+    groups, own = np.arange(60), None if kernel == "dyadic" else np.arange(60)
 
     def error(epsilon):
         stated = problem.with_parameters(epsilon=epsilon)

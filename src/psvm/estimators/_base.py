@@ -26,7 +26,7 @@ from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin
-from ._landmarks import LANDMARKS, check_landmarks
+from ._landmarks import LANDMARKS, by_rows, check_landmarks
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
@@ -162,6 +162,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         with threads():
             clock, machines = Clock(solver.max_time), []
             description, tasks = describe_for(self, X, weights, target), target.tasks()
+            self._tell_landmarks(description)
             starts = self._make_starts(len(tasks), description)
             epsilon, unit = self.epsilon, self.epsilon_unit
             if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
@@ -205,6 +206,12 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if not shares:
             return self.epsilon, self.epsilon_unit
         return float(np.exp(np.mean(np.log(shares)))), "max"
+
+    def _tell_landmarks(self, description):
+        """Print how many training objects describe, if not all do and `verbose` is set."""
+        L, P = description.matrix.shape
+        if self.verbose and description.own is not None and P < L:
+            print(f"[{type(self).__name__}] described by {P:,} of {L:,} training objects")
 
     def _tell(self, solutions):
         """Print the solutions, if `verbose` is set, and warn of the worst one."""
@@ -327,7 +334,7 @@ def support_values(model, name):
 def check_psvm(model):
     """Check the parameters of a `PSVC` or `PSVR` and return the solver with its limits."""
     check_parameters(model)
-    if model.landmarks is not None and is_measured(model):
+    if not by_rows(model.landmarks) and is_measured(model):
         raise ValueError(
             f"landmarks must be None with kernel={model.kernel!r}: the columns of X are the "
             "descriptive objects already."

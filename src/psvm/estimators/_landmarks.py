@@ -24,7 +24,7 @@ FITTED = ("cluster_centers_", "means_", "components_")
 MOST = 2_000
 """Up to so many distinct training objects describe unless the user says which."""
 FEW = 500
-"""So many of a few more than that describe, or more if these are better."""
+"""Of hardly more than that, so many describe unless more of them pay."""
 PER_CLASS = 5
 """A class has at least one in so many of them, if pairs of classes have machines of their own."""
 WORK = 2.5e10
@@ -67,7 +67,7 @@ def check_landmarks(rule, kernel):
 
 def landmarks_for(model, X, weights, kernel):
     """The descriptive objects of a model with the parameters; None if the rows describe."""
-    if model.landmarks is None or is_all(model.landmarks):
+    if by_rows(model.landmarks):
         return None
     return find_landmarks(
         model.landmarks,
@@ -176,9 +176,9 @@ def _is_count(rule):
     return isinstance(rule, numbers.Number | np.bool_)
 
 
-def is_all(rule):
-    """Whether the parameter `landmarks` asks for all training objects."""
-    return isinstance(rule, str) and rule == "all"
+def by_rows(rule):
+    """Whether the parameter `landmarks` means training objects at their own places."""
+    return rule is None or (isinstance(rule, str) and rule == "all")
 
 
 def _is_rule(rule):
