@@ -25,16 +25,15 @@ def decides(monkeypatch):
     good_enough = _epsilon._good_enough
 
     def choice(fit, change):
-        def limit(best, rule):
-            limit = good_enough(best, rule)
-            return max(best, limit + change * abs(limit))
+        def limit(loss, error):
+            return (1 + change) * good_enough(loss, error)
 
         with monkeypatch.context() as patch:
             patch.setattr(_epsilon, "_good_enough", limit)
             return fit().epsilon_
 
     def decides(fit, by=1e-5):
-        # The next epsilon of the grid differs by a quarter.
+        # The next epsilon of the grid differs by half.
         return choice(fit, by) == pytest.approx(choice(fit, -by), rel=1e-6)
 
     return decides

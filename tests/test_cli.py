@@ -480,29 +480,25 @@ solve, journal = psvm.WorkingSet.minimise, Path("s.jsonl")
 def minimise(self, *arguments, **options):
     while journal.read_bytes().count(b"\\n") > 1:  # the first line says whose results these are
         time.sleep(0.01)
-    time.sleep(0.05)
     return solve(self, *arguments, **options)
 
 
 psvm.WorkingSet.minimise = minimise
 sys.exit(main())
 """
-"""The command psvm, but a search never ends once the result of its first fold is in the file.
-
-A fold is slow as well: tqdm leaves out steps that follow each other within a tenth of a second.
-"""
+"""The command psvm, but a search never ends once the result of its first fold is in the file."""
 
 
 def test_a_terminal_shows_progress_and_ctrl_c_leaves_a_search_to_go_on(data, tmp_path):
     tune = ("tune", "numbers.csv", "--target", "y", "--model", "m.psvm", "--results", "s.jsonl")
     before = {p.name for p in tmp_path.iterdir()}
     first = Terminal(*tune, command=[sys.executable, "-c", ENDLESS])
-    first.read_until("1/5")
+    first.read_until("1 of 5 folds")
     os.killpg(first.process.pid, signal.SIGINT)
     assert first.wait() == 130
     assert "Interrupted" in first.text and "Traceback" not in first.text
     assert "regression" in first.text  # choices are said on a terminal
-    assert "<" in first.text  # the time left
+    assert "left" in first.text
     kept = (tmp_path / "s.jsonl").read_bytes()
     assert kept.count(b"\n") == 2 and {p.name for p in tmp_path.iterdir()} == before | {"s.jsonl"}
     second = Terminal(*tune)

@@ -152,12 +152,6 @@ def test_a_model_does_not_differ_from_itself(cancer):
     assert all(report.pvalues(t)[1] == 1 for t in tests)
 
 
-def test_progress_is_shown_on_request(cancer, capsys):
-    ev.compare([DummyClassifier()], *cancer, cv=2, verbose=True)
-    captured = capsys.readouterr()
-    assert "Comparing" in captured.out + captured.err
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

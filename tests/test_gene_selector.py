@@ -329,16 +329,6 @@ def test_any_classifier(data):
     assert GeneSelector(classifier=LogisticRegression(), **QUICK).fit(X, y).best_params_ == {}
 
 
-def test_progress(data, capsys, monkeypatch):
-    import sys
-
-    GeneSelector(**QUICK, verbose=True).fit(*data)
-    assert "3/3" in capsys.readouterr().err
-    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    GeneSelector(**QUICK, verbose=True).fit(*data)
-    assert "[GeneSelector] 3 of 3" in capsys.readouterr().out
-
-
 def test_stand_ins(data):
     X, y = data
     X[:, 100] = X[:, 7] + 0.01 * X[:, 100]

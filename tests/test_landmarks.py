@@ -533,14 +533,14 @@ def test_errors_of_held_out_rows_are_those_of_fits_without_them(monkeypatch):
         monkeypatch.setattr(f"psvm.estimators.{module}.MOST", 40)
     monkeypatch.setattr("psvm.estimators._landmarks.FEW", 20)
     X, y = moons(60)
-    model = PSVC(epsilon=0.3, gamma=1.0, tol=1e-10)
+    model = PSVC(epsilon=0.3, gamma=1.0, threshold="mean", tol=1e-10)
     chosen = clone(model).fit(X, y).landmarks_
     assert 20 <= len(chosen) < 60
     held_out = cross_val_error(model, X, y)
     K = rbf_kernel(X, X[chosen], gamma=1.0)
     for i in (*chosen[:3], *np.setdiff1d(np.arange(60), chosen)[:3]):
         rest, columns = np.arange(60) != i, chosen != i
-        dyadic = PSVC(kernel="dyadic", epsilon=0.3, tol=1e-10)
+        dyadic = PSVC(kernel="dyadic", epsilon=0.3, threshold="mean", tol=1e-10)
         dyadic.fit(K[np.ix_(rest, columns)], y[rest])
         expected = dyadic.decision_function(K[np.ix_([i], columns)])
         # both solve to a violation of 1e-10 epsilon

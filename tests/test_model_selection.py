@@ -432,12 +432,6 @@ def test_full_disk_keeps_what_is_there(tmp_path):
     assert path.read_bytes().startswith(kept)
 
 
-def test_progress_is_shown(capsys):
-    X, y = moons(40)
-    PSVCCV(verbose=True, **FEW).fit(X, y)
-    assert "PSVCCV" in "".join(capsys.readouterr())
-
-
 # ---------------------------------------------------------------- one model
 
 

@@ -74,7 +74,7 @@ rho, zeta : float, default=1.0
 decision_function_shape : {"ovr", "ovo"}, default="ovr"
     Form of the decision values of more than two classes.
 verbose : bool, default=False
-    Show progress, by tqdm if it is installed.
+    Show progress with the time left on stderr, if it takes more than two seconds.
 classes_ : ndarray of shape (n_classes,)
     The class labels.
 n_features_in_ : int

@@ -2,42 +2,25 @@
 
 from sklearn.utils.parallel import Parallel, delayed
 
+from ._progress import finished
 
-def run(function, tasks, options, **backend):
-    """Results of ``function(*task)`` in the order of the tasks.
 
-    `options` has `n_jobs` and `verbose`.
+def run(function, tasks, n_jobs, what="folds", total=None):
+    """Results of ``function(*task)`` in the order of the tasks, which are counted as `what`.
+
+    `total` is their number, if they are made one by one.
     """
-    return list(results(function, tasks, options, **backend))
+    return list(results(function, tasks, n_jobs, what, total))
 
 
-def results(function, tasks, options, **backend):
+def results(function, tasks, n_jobs, what="folds", total=None, **backend):
     """The same one after the other, as they come; `backend` is for joblib."""
+    total = len(tasks) if total is None else total
     calls = (delayed(function)(*task) for task in tasks)
-    found = Parallel(n_jobs=at_most(options.n_jobs, len(tasks)), return_as="generator", **backend)(
-        calls
-    )
-    return _progress(found, len(tasks), type(options).__name__) if options.verbose else found
+    found = Parallel(n_jobs=_at_most(n_jobs, total), return_as="generator", **backend)(calls)
+    return finished(found, what, total)
 
 
-def at_most(n_jobs, n_tasks):
+def _at_most(n_jobs, n_tasks):
     """`n_jobs` without workers that have no task: they would be started all the same."""
     return n_jobs if n_jobs is None else min(n_jobs, max(n_tasks, 1))
-
-
-def _progress(results, total, name):
-    """Show progress by tqdm if it is installed, else by a line for each tenth."""
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return _lines(results, total, name)
-    return tqdm(results, total=total, desc=name)
-
-
-def _lines(results, total, name):
-    shown = 0
-    for done, result in enumerate(results, start=1):
-        if 10 * done // total > shown:
-            shown = 10 * done // total
-            print(f"[{name}] {done} of {total}")
-        yield result

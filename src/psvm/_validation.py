@@ -122,12 +122,6 @@ def check_jobs(value):
         raise ValueError(f"n_jobs must be None or an integer other than 0, got {shown(value)}.")
 
 
-def check_track(track):
-    """Check the parameter `track`: None or a callable."""
-    if track is not None and not callable(track):
-        raise ValueError(f"track must be None or a callable, got {shown(track)}.")
-
-
 def is_iterable(value):
     """Whether a value has items, one after the other; those of a sparse matrix are no such list."""
     return isinstance(value, Iterable) and not sp.issparse(value)

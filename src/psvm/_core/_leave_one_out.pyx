@@ -4,24 +4,25 @@
 
 At a solution with the free variables A let Z be the columns of A of the standardised matrix and
 ``M = (Z'Z)^-1``. The leverage of row i is ``z_i'M z_i``; where column a of A describes by row a,
-``M_aa`` and ``(M z_a)_a`` say what it means that the column leaves with its row.
+``M_aa`` and ``(M z_a)_a`` say what it means that the column leaves with its row. And the sigmoids
+that turn values of rows into the probabilities of two classes.
 
 Contract: arrays of doubles with the shapes and orders that are named; nothing is checked.
 """
 
-from libc.math cimport fabs, INFINITY
+from libc.math cimport exp, fabs, log1p, sqrt, INFINITY
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, dtrsm
-from scipy.linalg.cython_lapack cimport dpotrf, dtrtri
+from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
 
 import numpy as np
 
 
 def influences(
-    const double[::1, :] K, const double[::1, :] Q, const double[::1] y,
-    const double[:, ::1] alphas, double C, const Py_ssize_t[::1] own,
+    const double[::1, :] K, const double[::1, :] Q, const double[::1] y, const double[::1] l,
+    double[:, ::1] alphas, double share, double C, const Py_ssize_t[::1] own,
 ):
-    """Influences of the rows on several solutions.
+    """Influences of the rows on several solutions, which may be relaxed first.
 
     Parameters
     ----------
@@ -31,8 +32,13 @@ def influences(
         ``K'K``.
     y : of shape (L,)
         The centred target.
+    l : of shape (P,)
+        ``K'y``.
     alphas : of shape (m, P)
-        The solutions.
+        The solutions. They are overwritten by the relaxed ones, which have gone `share` of the way
+        to the least squares of their free variables.
+    share : double
+        From 0 to 1.
     C : double
         Variables at +-C are not free.
     own : of shape (P,)
@@ -56,30 +62,73 @@ def influences(
     cdef double[:, ::1] residuals_ = residuals, leverages_ = leverages
     cdef double[:, ::1] diagonals_ = diagonals, crossings_ = crossings
     cdef double[::1] X = np.empty(L * largest), A = np.empty(largest * largest)
+    cdef double[::1] v = np.empty(largest)
     cdef Py_ssize_t[::1] free = np.empty(largest, dtype=np.intp)
     cdef double a
     cdef int rows = <int> L, one = 1
+    cdef bint independent
     with nogil:
         for s in range(m):
             n = 0
+            for j in range(P):
+                if alphas[s, j] != 0 and fabs(alphas[s, j]) < C:
+                    free[n] = j
+                    n += 1
+            independent = _factorise(Q, &free[0], n, &A[0])
+            if independent and share > 0:
+                _relax(Q, &A[0], &l[0], &alphas[s, 0], P, share, &free[0], n, &v[0])
             memcpy(&residuals_[s, 0], &y[0], L * sizeof(double))
             for j in range(P):
                 if alphas[s, j] != 0:
                     a = -alphas[s, j]
                     daxpy(&rows, &a, <double*> &K[0, j], &one, &residuals_[s, 0], &one)
-                    if fabs(a) < C:
-                        free[n] = j
-                        n += 1
-            if n:
+            if not independent:
+                for j in range(L):
+                    leverages_[s, j] = INFINITY
+            elif n:
                 _at_one(
-                    K, Q, &free[0], n, &X[0], &A[0], &leverages_[s, 0],
+                    K, &free[0], n, &X[0], &A[0], &leverages_[s, 0],
                     &diagonals_[s, 0], &crossings_[s, 0], own,
                 )
     return residuals, leverages, diagonals, crossings
 
 
+cdef bint _factorise(
+    const double[::1, :] Q, const Py_ssize_t* free, Py_ssize_t n, double* A,
+) noexcept nogil:
+    # A = Cholesky factor of Q[free, free], the lower triangle; whether there is one
+    cdef Py_ssize_t k, p
+    cdef int size = <int> n, info = 0
+    for k in range(n):
+        for p in range(k, n):
+            A[p + k * n] = Q[free[p], free[k]]
+    if n:
+        dpotrf("L", &size, A, &size, &info)
+    return info == 0
+
+
+cdef void _relax(
+    const double[::1, :] Q, double* A, const double* l, double* alpha, Py_ssize_t P, double share,
+    const Py_ssize_t* free, Py_ssize_t n, double* v,
+) noexcept nogil:
+    # The least squares of the free variables take the residual of the others.
+    cdef Py_ssize_t k, j
+    cdef int size = <int> n, one = 1, info
+    if n == 0:
+        return
+    for k in range(n):
+        v[k] = l[free[k]]
+    for j in range(P):
+        if alpha[j] != 0:
+            for k in range(n):
+                v[k] -= alpha[j] * Q[free[k], j]
+    dpotrs("L", &size, &one, A, &size, v, &size, &info)
+    for k in range(n):
+        alpha[free[k]] += share * v[k]
+
+
 cdef void _at_one(
-    const double[::1, :] K, const double[::1, :] Q, const Py_ssize_t* free, Py_ssize_t n,
+    const double[::1, :] K, const Py_ssize_t* free, Py_ssize_t n,
     double* X, double* A, double* leverages, double* diagonals, double* crossings,
     const Py_ssize_t[::1] own,
 ) noexcept nogil:
@@ -88,13 +137,6 @@ cdef void _at_one(
     cdef double unit = 1, x, total, crossing
     for k in range(n):
         memcpy(X + k * L, &K[0, free[k]], L * sizeof(double))
-        for p in range(n):
-            A[p + k * n] = Q[free[p], free[k]]
-    dpotrf("L", &size, A, &size, &info)
-    if info != 0:
-        for i in range(L):
-            leverages[i] = INFINITY
-        return
     # X = K[:, free] @ inv(A).T
     dtrsm("R", "L", "T", "N", &rows, &size, &unit, A, &size, X, &rows)
     for k in range(n):
@@ -117,3 +159,127 @@ cdef void _at_one(
             crossing += x * X[own[free[p]] + k * L]
         diagonals[free[p]] = total
         crossings[free[p]] = crossing
+
+
+cdef enum:
+    STEPS = 60    # of Newton's method
+    HALVINGS = 40
+
+# For each unit of weight
+cdef double SETTLED = 1e-20   # loss that the last step of Newton's method gains
+cdef double ROUNDING = 1e-15  # loss that is rounding error
+
+
+def sigmoids(
+    const double[:, ::1] decisions, const double[::1] targets, const double[::1] weights,
+    double limit,
+):
+    """Fit a sigmoid to each of several rows of decision values.
+
+    The probability of the second class is ``1 / (1 + exp(-slope (f - threshold)))``, of largest
+    likelihood for weighted targets between 0 and 1.
+
+    Parameters
+    ----------
+    decisions : of shape (m, L)
+    targets, weights : of shape (L,)
+        Entries without weight take no part, whatever their decision.
+    limit : double
+        Decisions count as if they were between -limit and +limit.
+
+    Returns
+    -------
+    slopes, thresholds : ndarrays of shape (m,)
+        The slope is 0 where the decisions do not grow with the targets.
+    """
+    cdef Py_ssize_t m = decisions.shape[0], s
+    slopes, thresholds = np.zeros(m), np.zeros(m)
+    cdef double[::1] slopes_ = slopes, thresholds_ = thresholds, z = np.empty(decisions.shape[1])
+    cdef double a = 1, b = 0
+    with nogil:
+        for s in range(m):
+            if not _fit_sigmoid(
+                &decisions[s, 0], targets, weights, limit, &z[0], &a, &b,
+                &slopes_[s], &thresholds_[s],
+            ):
+                a, b = 1, 0
+    return slopes, thresholds
+
+
+cdef bint _fit_sigmoid(
+    const double* f, const double[::1] t, const double[::1] w, double limit, double* z,
+    double* a, double* b, double* slope, double* threshold,
+) noexcept nogil:
+    # From the start a, b, in the units of decisions with mean 0 and variance 1
+    cdef Py_ssize_t i, L = t.shape[0], step, half
+    cdef double total = 0, mean = 0, square = 0, loss, new, ga, gb, haa, hab, hbb, det
+    cdef double da, db, share, ridge
+    cdef bint settled
+    for i in range(L):
+        if w[i] > 0:
+            z[i] = min(max(f[i], -limit), limit)
+            total += w[i]
+            mean += w[i] * z[i]
+    mean /= total
+    for i in range(L):
+        if w[i] > 0:
+            z[i] -= mean
+            square += w[i] * z[i] * z[i]
+    square = sqrt(square / total)
+    if not square > 1e-12 * limit:  # constant decisions, or some that mean nothing
+        return False
+    for i in range(L):
+        if w[i] > 0:
+            z[i] /= square
+    loss = _likelihood(z, t, w, a[0], b[0], &ga, &gb, &haa, &hab, &hbb)
+    for step in range(STEPS):
+        ridge = 1e-12 * (haa + hbb) + 1e-300
+        haa += ridge
+        hbb += ridge
+        det = haa * hbb - hab * hab
+        da, db = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
+        settled = da * ga + db * gb <= SETTLED * total
+        share = 1
+        for half in range(HALVINGS):
+            new = _likelihood(
+                z, t, w, a[0] - share * da, b[0] - share * db, &ga, &gb, &haa, &hab, &hbb
+            )
+            if new <= loss + ROUNDING * total:
+                break
+            share /= 2
+        if not new <= loss + ROUNDING * total:
+            break
+        a[0] -= share * da
+        b[0] -= share * db
+        loss = new
+        if settled:
+            break
+    if not a[0] > 0:
+        return False
+    slope[0] = a[0] / square
+    threshold[0] = mean - square * b[0] / a[0]
+    return True
+
+
+cdef double _likelihood(
+    const double* z, const double[::1] t, const double[::1] w, double a, double b,
+    double* ga, double* gb, double* haa, double* hab, double* hbb,
+) noexcept nogil:
+    # The negative logarithm of the likelihood, its gradient and its second derivatives
+    cdef Py_ssize_t i
+    cdef double loss = 0, u, e, p, g, h
+    ga[0] = gb[0] = haa[0] = hab[0] = hbb[0] = 0
+    for i in range(t.shape[0]):
+        if w[i] > 0:
+            u = a * z[i] + b
+            e = exp(-fabs(u))
+            p = 1 / (1 + e) if u >= 0 else e / (1 + e)
+            loss += w[i] * (log1p(e) + max(u, 0) - t[i] * u)
+            g = w[i] * (p - t[i])
+            h = w[i] * e / ((1 + e) * (1 + e))
+            ga[0] += g * z[i]
+            gb[0] += g
+            haa[0] += h * z[i] * z[i]
+            hab[0] += h * z[i]
+            hbb[0] += h
+    return loss

@@ -118,7 +118,8 @@ general = _all(
 talking = _all(
     click.option("--json", is_flag=True, help="Print the result as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and --json)."),
-    click.option("-v", "--verbose", is_flag=True, help="Say what is chosen also when piped."),
+    click.option("-v", "--verbose", is_flag=True,
+                 help="Say what is chosen and show progress also when piped."),
     click.option("--config", type=FILE, is_eager=True, expose_value=True, callback=_settings.load,
                  help="Take the settings from a TOML file, as written beside the output of a run."),
 )  # fmt: skip

@@ -20,10 +20,10 @@ NOT_SETTINGS = ("config", "json", "quiet", "verbose")
 
 
 class Run:
-    """Says what was chosen and found, shows progress on a terminal, and writes log and settings.
+    """Says what was chosen and found, shows progress, and writes log and settings.
 
-    Sentences go to stderr, and only if that is a terminal or they are asked for: a pipe gets the
-    result and nothing else.
+    Sentences and progress go to stderr, and only if that is a terminal or they are asked for: a
+    pipe gets the result and nothing else.
     """
 
     def __init__(self, ctx):
@@ -61,29 +61,20 @@ class Run:
 
     @property
     def shows_progress(self):
-        """Whether somebody sits in front of a terminal and wants to know."""
-        return sys.stderr.isatty() and not (self.params["quiet"] or self.params["json"])
-
-    def track(self, description):
-        """A function ``track(iterable, total)`` that shows progress on a terminal, or None."""
-        if not self.shows_progress:
-            return None
-
-        def tracked(iterable, total):
-            from tqdm import tqdm
-
-            return tqdm(iterable, total=total, desc=f"  {description}", leave=False)
-
-        return tracked
+        """Whether somebody sits in front of a terminal, or asked for it, and reads no JSON."""
+        return self.talks and not (self.params["quiet"] or self.params["json"])
 
     @contextmanager
     def watched(self):
-        """Collect warnings; one about convergence becomes the exit code."""
+        """Show progress and collect warnings; one about convergence becomes the exit code."""
         from sklearn.exceptions import ConvergenceWarning
+
+        from .._progress import progress
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            yield
+            with progress(f"psvm {self.ctx.command.name}", self.shows_progress):
+                yield
         for text in dict.fromkeys(str(w.message) for w in caught):
             self.warn(text)
         if any(issubclass(w.category, ConvergenceWarning) for w in caught):

@@ -26,16 +26,15 @@ def make_search(run, table, task, results_file=None):
         n_jobs=run.jobs,
         random_state=run.seed,
         results_file=results_file,
-        verbose=run.shows_progress,
         **given,
     )
     return preprocess(run, table, kernel, search)
 
 
 def describe_search(run, model):
-    """Say what was found; from now on the search is silent and keeps no file."""
+    """Say what was found; from now on the search keeps no file."""
     search = unwrap(model).search
-    search.set_params(verbose=False, results_file=None)
+    search.set_params(results_file=None)
     score = search.best_score_
     best = {name: value for name, value in search.best_params_.items() if value != np.inf}
     shown = (f"{n} {v:.4g}" if isinstance(v, float) else f"{n} {v}" for n, v in best.items())

@@ -18,15 +18,18 @@ from .._parameters import (
     Storage,
     check_parameters,
 )
+from .._progress import progress, steps
 from .._threads import map_blocks, threads
 from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
 from ._description import describe_for, is_measured, rounded
-from ._epsilon import choose_epsilon
-from ._kernel import KernelMixin
+from ._epsilon import RELAXED, choose_epsilon
+from ._judge import Judge
+from ._kernel import KernelMixin, kernel_name
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
+from ._loo import LeaveOneOut
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
@@ -42,8 +45,14 @@ class Machine(NamedTuple):
     means: np.ndarray
     norms: np.ndarray
     intercept: float
-    """The constant b."""
+    """The constant b, with what is added to it."""
     solution: Solution
+    alpha: np.ndarray
+    """Its variables, which may be relaxed."""
+    slope: float = 0.0
+    """Of the sigmoid of its values."""
+    left_out: np.ndarray | None = None
+    """Values of its rows without their own part; NaN where they mean nothing."""
 
 
 class PerColumn:
@@ -82,6 +91,8 @@ class PerColumnMixin:
     support_objects_: Stored
     n_support_: int
     intercept_: float | np.ndarray
+    loo_decision_: np.ndarray
+    loo_error_: float
     dual_gap_: float
     kkt_violation_: float
     n_iter_: int
@@ -101,6 +112,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         "C": Number(above=0, infinite=True),
         "epsilon": Either(Choice("auto", "cv", "aicc"), Number(least=0)),
         "epsilon_unit": Choice("absolute", "max"),
+        "relaxation": Either(Choice("auto"), Number(least=0, most=1)),
+        "threshold": Choice("loo", "mean"),
         **LANDMARKS,
         **LIMITS,
         "solver": Later(),
@@ -116,6 +129,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         C: float = np.inf,
         epsilon: float | Literal["auto", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
+        relaxation: float | Literal["auto"] = "auto",
+        threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
         degree: float = 3,
@@ -138,6 +153,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.C = C
         self.epsilon = epsilon
         self.epsilon_unit = epsilon_unit
+        self.relaxation = relaxation
+        self.threshold = threshold
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -159,33 +176,66 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _fit(self, X, target, weights, solver):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
-        with threads():
+        with threads(), progress(type(self).__name__, self.verbose):
             clock, machines = Clock(solver.max_time), []
             description, tasks = describe_for(self, X, weights, target), target.tasks()
             self._tell_landmarks(description)
             starts = self._make_starts(len(tasks), description)
             epsilon, unit = self.epsilon, self.epsilon_unit
             if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
-                epsilon, unit = self._common_share(description, tasks, clock, solver)
-            for task, start in zip(tasks, starts, strict=True):
+                epsilon, unit = self._common_share(description, tasks, target, clock, solver)
+            for task, start in zip(steps(tasks, "machine"), starts, strict=True):
                 part = description.part(task.rows)
                 problem = part.problem(task.target, self.C)
                 start = None if start is None else start[part.columns]
                 if isinstance(epsilon, str):
                     limited = clock.limit(solver)
-                    chosen, near = choose_epsilon(epsilon, part, task.target, self.C, limited)
+                    chosen, near = self._choose(part, task.target, target, limited)
                     start = near if start is None else start
                 else:
                     chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
                 problem = problem.with_parameters(epsilon=chosen)
                 solution = clock.limit(solver).minimise(problem, start=start)
-                K = problem.K
-                machines.append(Machine(part.columns, K.means, K.norms, problem.b, solution))
-            self._keep(machines, description, target.single)
+                machines.append(self._finish(part, task.target, problem, solution, target))
+            self._keep(machines, description, target)
         self._tell([machine.solution for machine in machines])
         return self
 
-    def _common_share(self, description, tasks, clock, solver):
+    def _choose(self, part, y, target, solver):
+        """The choice of epsilon for one machine."""
+        return choose_epsilon(
+            self.epsilon,
+            part,
+            y,
+            self.C,
+            solver,
+            classifies=target.classifies,
+            relaxation=self._share(),
+        )
+
+    def _share(self):
+        """How far the variables go to the least squares of their support."""
+        if self.relaxation != "auto":
+            return float(self.relaxation)
+        chosen = isinstance(self.epsilon, str) and self.epsilon == "auto"
+        describes = kernel_name(self.kernel) != "dyadic"
+        return RELAXED if chosen and describes and np.isinf(self.C) else 0.0
+
+    def _finish(self, part, y, problem, solution, target):
+        """The machine of a solution: relaxed, and with the constant that new objects need."""
+        K, alpha, shift, slope, values = problem.K, solution.alpha, 0.0, 0.0, None
+        share, asked = self._share(), self.threshold == "loo" or getattr(self, "probability", False)
+        if share > 0 or asked:
+            loo = LeaveOneOut(part, problem, y)
+            (values,), (alpha,) = loo.decisions(alpha[None], relaxation=share)
+        if asked:
+            shift, slope = Judge(y, part.weights, loo.group, target.classifies).known(values)
+        shift = shift if self.threshold == "loo" else 0.0
+        values = values + shift if asked else None
+        intercept = problem.b + shift
+        return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, slope, values)
+
+    def _common_share(self, description, tasks, target, clock, solver):
         """A share of epsilon_max for machines that are alike, from some of them.
 
         Each of these has its own best share, and the geometric mean serves all.
@@ -197,11 +247,11 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """
         some = np.linspace(0, len(tasks) - 1, SEARCHES).round().astype(np.intp)
         shares = []
-        for rows, y in (tasks[i] for i in some):
+        for rows, y in steps((tasks[i] for i in some), "epsilon of machine"):
             part = description.part(rows)
             largest = part.problem(y, self.C).epsilon_max
             if largest > 0:
-                chosen = choose_epsilon(self.epsilon, part, y, self.C, clock.limit(solver))
+                chosen = self._choose(part, y, target, clock.limit(solver))
                 shares.append(chosen.epsilon / largest)
         if not shares:
             return self.epsilon, self.epsilon_unit
@@ -232,17 +282,18 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             )
         return alphas[:, places]
 
-    def _keep(self, machines, description, single):
+    def _keep(self, machines, description, target):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
 
         Of the descriptive objects only the support is kept.
         """
+        single = target.single
         solutions = tuple(machine.solution for machine in machines)
         places, P = description.places
         alpha, means, norms = np.zeros((3, len(machines), P))
         for number, machine in enumerate(machines):
             here = places[machine.columns]
-            alpha[number, here] = machine.solution.alpha
+            alpha[number, here] = machine.alpha
             means[number, here] = machine.means
             norms[number, here] = machine.norms
         support = np.flatnonzero(alpha.any(axis=0))
@@ -266,6 +317,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.solution_ = solutions[0]
         else:
             vars(self).pop("solution_", None)
+        self._keep_left_out(machines, description, target)
         if description.kernel is not None:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
@@ -274,6 +326,32 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.support_objects_ = self.feature_names_in_[support]
         else:
             self.support_objects_ = support
+
+    def _keep_left_out(self, machines, description, target):
+        """Leave-one-out values of all rows and their error.
+
+        Rows that a machine was not fitted to have its value as it is: they are new to it.
+        """
+        for name in ("loo_decision_", "loo_error_"):
+            vars(self).pop(name, None)
+        if machines[0].left_out is None:
+            return
+        weights, tasks = description.weights, target.tasks()
+        new = (weights == 0).any() or any(len(task.rows) < len(weights) for task in tasks)
+        values = self._training_values(description) if new else np.empty((len(weights), len(tasks)))
+        for column, machine, task in zip(values.T, machines, tasks, strict=True):
+            counts = weights[task.rows] > 0
+            column[task.rows[counts]] = machine.left_out[counts]
+        known = np.isfinite(values).all(axis=1) & (weights > 0)
+        self.loo_error_ = target.error(values[known], known, weights[known])
+        self.loo_decision_ = target.shown(values, self)
+
+    def _training_values(self, description):
+        """Values of all machines for the training objects."""
+        alpha, means, norms = (np.atleast_2d(getattr(self, name)) for name in PER_COLUMN)
+        coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
+        columns = coef[:, description.places[0]]
+        return description.matrix.matvec(columns.T) - (means * coef).sum(axis=1) + self.intercept_
 
     def _prepare_support(self):
         """Translate the support objects for the kernel: nothing of the other objects is kept."""

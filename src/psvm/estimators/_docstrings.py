@@ -7,17 +7,29 @@ C : float, default=inf
     Bound of the variables, ``-C <= alpha_j <= C``, in the units of columns of norm one.
 epsilon : "auto", "cv", "aicc" or float, default="auto"
     Correlation threshold in the units of columns of norm one: the larger it is, the fewer
-    support objects. "auto" follows the exact path of solutions and takes the smallest squared
-    error of its leave-one-out values, which come from the factor of each solution without
-    another fit. With more than 2048 columns it is "cv": the squared error of five folds along
-    paths of their own. Folds depend on the content of the rows only, and equal rows leave
-    together. "aicc" minimises the corrected Akaike criterion along one path. With more than six
-    machines for classes, six of them choose, and the geometric mean of their shares of
-    ``||K̃'y||_inf`` serves all.
+    support objects. "auto" follows the exact path of solutions and judges its leave-one-out
+    values, which come from the factor of each solution without another fit: by the log loss of
+    a sigmoid for classes, by the squared error for numbers. The largest epsilon wins whose loss
+    is within two standard errors, and a fifth, of the smallest one. With more than 2048 columns
+    it is "cv": the same with five folds along paths of their own. Folds depend on the content
+    of the rows only, and equal rows leave together. "aicc" minimises the corrected Akaike
+    criterion along one path. With more than six machines for classes, six of them choose, and the geometric
+    mean of their shares of ``||K̃'y||_inf`` serves all.
 epsilon_unit : {"absolute", "max"}, default="absolute"
     "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
     variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
     the size of the data, and each of several machines has its own maximum.
+relaxation : "auto" or float, default="auto"
+    How far the variables go from the solution, which is shrunken towards 0, to the least
+    squares of its support: 0 is the P-SVM itself, 1 least squares. The support, and the
+    certificate of it, are those of the solution. "auto" is 0.75 with ``epsilon="auto"``, which
+    lets a larger epsilon win, and 0 with any other epsilon, with a finite C, and with
+    ``kernel="dyadic"``, whose columns are to be selected.
+threshold : {"loo", "mean"}, default="loo"
+    The constant of f. "mean": the mean of the target, which is right for the training objects.
+    New objects are not their own neighbours: where the diagonal of K is strong, their values
+    are shifted. "loo": the shift is taken from the leave-one-out values, as the mean of their
+    residuals for numbers, and for classes as the middle of a sigmoid that is fitted to them.
 kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed", "dyadic"}, \
 Kernel or callable, default="rbf"
     The kernel of vectors, an object of `psvm.kernels` with parameters of its own (also a
@@ -62,9 +74,11 @@ dtype : {float64, float32}, default=float64
 warm_start : bool, default=False
     Start from the previous solution, which must have the same number of variables.
 verbose : bool, default=False
-    Print a line about the solution.
+    Print a line about each solution, and show progress with the time left on stderr if it takes
+    more than two seconds.
 alpha_ : ndarray of shape (P,) or (n_machines, P)
-    The dual variables; one per training object, landmark or column. A training vector that
+    The dual variables, relaxed if `relaxation` says so (those of the solution itself are in
+    `solution_`); one per training object, landmark or column. A training vector that
     stands there twice has its variable at the first place. Where there are several machines
     (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
     other arrays have a row for each.
@@ -78,11 +92,19 @@ support_objects_ : ndarray
 n_support_ : int
     Number of support objects.
 intercept_ : float or ndarray of shape (n_machines,)
-    The constant b, the (weighted) mean of the target.
+    The constant of f: the (weighted) mean of the target, and with ``threshold="loo"`` what the
+    leave-one-out values add to it.
 column_means_, column_norms_ : ndarray of shape (P,) or (n_machines, P)
     Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
 epsilon_ : float or ndarray of shape (n_machines,)
     The value of epsilon that was used.
+loo_decision_ : ndarray
+    Values of the training objects without their own part in the model, in the form of
+    `decision_function` (of `predict` for numbers); NaN where a row is interpolated, so that
+    its value means nothing. They are exact as long as the support stays the same without the
+    row. Not with ``threshold="mean"``, unless probabilities are asked for.
+loo_error_ : float
+    Their error: the share of wrong labels, or the mean squared error.
 dual_gap_ : float
     Duality gap; the objective is at most this far above its minimum. The largest one of
     several machines.

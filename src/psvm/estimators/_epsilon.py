@@ -8,16 +8,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
+from .._progress import say
 from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
+from ._judge import Judge
 from ._loo import LeaveOneOut
 
-PER_DECADE = 10
-"""Grid points of epsilon / epsilon_max in a factor of ten."""
-DECADES = {"loo": 8, "cv": 5, "aicc": 5}
-"""Length of the grid: exact paths go on until the error has turned, the others get slow."""
-PATIENCE = 8
-"""The path ends when the criterion has not improved for so many points,"""
-DENSEST = 0.7
+GRIDS = {"loo": (6, 8), "cv": (6, 5), "aicc": (10, 5)}
+"""Points of epsilon / epsilon_max in a factor of ten, and how many such factors: exact paths go on
+until the loss has turned, the others get slow."""
+PATIENCE, GAIN = 5, 1e-3
+"""The path ends when the criterion has not improved by that share for so many points,"""
+DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
@@ -25,8 +26,11 @@ LARGEST_GRAM = 2048
 """Columns up to which the products of all of them are formed for leave-one-out values."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
-SLACK = 0.005
-"""The largest epsilon wins whose error exceeds the smallest by at most this share."""
+STANDARD_ERRORS, LOSS = 2.0, 0.2
+"""The largest epsilon wins whose loss exceeds the smallest by at most so many standard errors of
+the difference, and at most by that share."""
+RELAXED = 0.75
+"""How far the solutions of the path go to the least squares of their support."""
 MANY, TALL = 1024, 16
 """Up to so many columns of so many times more rows, paths keep products of all columns instead of
 copies of those in use."""
@@ -34,11 +38,11 @@ FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
 
-class Judgement(NamedTuple):
-    """What a point of a path is worth."""
+class PathPoint(NamedTuple):
+    """A point of a path."""
 
-    value: float
-    """The criterion, the smaller the better."""
+    decisions: np.ndarray
+    """Values of the rows without their own part."""
     n_support: int
     alpha: np.ndarray | None = None
     """The exact solution for all rows, if that is what the path has."""
@@ -51,21 +55,26 @@ class Chosen(NamedTuple):
     alpha: np.ndarray | None = None
 
 
-def choose_epsilon(rule, description, y, C, solver):
+def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxation=0.0):
     """Choose epsilon for the P-SVM of a target.
 
     Parameters
     ----------
     rule : {"auto", "cv", "aicc"}
-        Squared error of leave-one-out values where the columns are few enough to form their
-        products, and of five folds where they are not ("auto"); always of five folds ("cv"); the
-        corrected Akaike criterion.
+        Loss of leave-one-out values where the columns are few enough to form their products, and
+        of five folds where they are not ("auto"); always of five folds ("cv"); the corrected
+        Akaike criterion.
     description : Description
         With its digests: equal rows leave together.
     y : ndarray of shape (L,)
     C : float
     solver : Solver
         The solver of the final fit, whose limits hold for the paths as well.
+    classifies : bool
+        Whether y is -1 and +1 for two classes: the loss is the log loss of a sigmoid, otherwise
+        the squared error, both with the best constant.
+    relaxation : float
+        How far leave-one-out values are those of least squares on the support, from 0 to 1.
 
     Returns
     -------
@@ -81,67 +90,115 @@ def choose_epsilon(rule, description, y, C, solver):
         rule = "loo" if problem.K.shape[1] <= LARGEST_GRAM else "cv"
     # Half of the time is left for the final solve.
     clock = Clock(None if solver.max_time is None else solver.max_time / 2)
-    steps = range(PER_DECADE * DECADES[rule] + 1)
-    epsilons = [largest * 10 ** (-step / PER_DECADE) for step in steps]
-    found, values, least = [], [], NOTHING * (problem.y @ problem.y) if rule != "aicc" else -np.inf
-    for judgement in JUDGES[rule](description, problem, y, epsilons, solver):
-        found.append(judgement)
-        values.append(judgement.value)
-        behind = len(values) - 1 - np.argmin(values)
-        dense = judgement.n_support > DENSEST * n_distinct
-        if behind >= PATIENCE or dense or judgement.value <= least:
+    per_decade, decades = GRIDS[rule]
+    steps = range(per_decade * decades + 1)
+    epsilons = [largest * 10 ** (-step / per_decade) for step in steps]
+    if rule == "aicc":
+        return _most_informed(problem, epsilons, n_distinct, solver, clock)
+    judge = Judge(y, description.weights, _groups(description), classifies)
+    if rule == "loo":
+        blocks = _left_out(description, problem, y, epsilons, relaxation)
+    else:
+        blocks = _held_out(description, problem, y, epsilons, solver)
+    return _best(blocks, judge, epsilons, n_distinct, NOTHING * (problem.y @ problem.y), clock)
+
+
+def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
+    """The largest epsilon that is good enough, along blocks of points of a path."""
+    found, losses, values = [], [], []
+    for block in blocks:
+        verdicts = judge(np.array([point.decisions for point in block]))
+        found += block
+        _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
+        losses.append(verdicts.losses)
+        values = np.append(values, judge.mean(verdicts.losses))
+        if _has_turned(values, found, n_distinct):
+            break
+        if not judge.classifies and values.min() * judge.weights.sum() <= nothing:
             break
         if clock.over:
-            _warn_of_time(epsilons[len(values) - 1] / largest)
+            _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
-    chosen = int(np.argmax(np.array(values) <= _good_enough(min(values), rule)))
+    else:
+        _warn_of_end(epsilons[-1] / epsilons[0])
+    # A point that is too dense has ended the path; it is no choice unless it is the only one.
+    sizes = np.array([point.n_support for point in found])
+    values[1:][sizes[1:] > DENSEST * n_distinct] = np.inf
+    best = int(np.argmin(values))
+    beyond, error = judge.differences(np.concatenate(losses), best)
+    chosen = int(np.argmax(beyond <= _good_enough(values[best], error)))
     return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
-def _good_enough(best, rule):
-    """The value of the criterion up to which the largest epsilon wins."""
-    return best if rule == "aicc" else best * (1 + SLACK)
+def _has_turned(values, found, n_distinct):
+    """Whether the criterion has, or the support is so large that it soon interpolates."""
+    best = 0
+    for place, value in enumerate(values):
+        if value < (1 - GAIN) * values[best]:
+            best = place
+    return len(values) - best > PATIENCE or found[-1].n_support > DENSEST * n_distinct
 
 
-def _left_out(description, problem, y, epsilons, solver):
-    """The squared leave-one-out error along the exact path of all rows."""
-    K, weights = problem.K, description.weights
-    loo, Q = LeaveOneOut(description, problem, y), K.gram()
+def _good_enough(loss, error):
+    """How much the smallest loss may be exceeded, given the standard error of the difference."""
+    return np.minimum(STANDARD_ERRORS * error, LOSS * loss)
+
+
+def _groups(description):
+    return np.unique(description.digests, return_inverse=True)[1]
+
+
+def _left_out(description, problem, y, epsilons, relaxation):
+    """The leave-one-out values along the exact path of all rows, some points at a time."""
+    loo, Q = LeaveOneOut(description, problem, y), problem.K.gram()
     path = exact_path(problem, np.array(epsilons[1:]), Q)
-    alphas = [np.zeros(K.shape[1])]
+    alphas = [np.zeros(problem.K.shape[1])]
     while alphas:
-        for alpha, f in zip(alphas, loo.decisions(np.array(alphas), Q), strict=True):
-            value = weights @ np.square(np.where(weights > 0, y - f, 0.0))
-            value = value if np.isfinite(value) else np.inf  # rows that are interpolated
-            yield Judgement(value, np.count_nonzero(alpha), alpha)
+        decisions, _ = loo.decisions(np.array(alphas), Q, relaxation)
+        yield [
+            PathPoint(f, np.count_nonzero(alpha), alpha)
+            for alpha, f in zip(alphas, decisions, strict=True)
+        ]
         alphas = list(islice(path, AHEAD))
 
 
 def _held_out(description, problem, y, epsilons, solver):
-    """The squared error on the rows of each fold along the path of the others."""
+    """The values of the rows of each fold along the path of the others."""
     solver = _exact(solver)
     folds = assign_folds(description.digests, y, description.weights)
-    total, paths, criteria = description.weights.sum(), [], []
+    total, paths, outs = description.weights.sum(), [], []
     for fold in range(folds.max() + 1):
         part = description.counting(folds != fold)
         # K̃'y and alpha grow like the root of the sample size, and epsilon and C with them.
         scale = np.sqrt(part.weights.sum() / total)
         stated = part.problem(y, scale * problem.C)
         paths.append(_path(stated, [scale * epsilon for epsilon in epsilons], solver))
-        criteria.append(_held_out_error(description, y, folds == fold))
+        outs.append(folds == fold)
     for solutions in zip(*paths, strict=True):
-        value = sum(error(s) for error, s in zip(criteria, solutions, strict=True))
-        yield Judgement(value, max(len(solution.support) for solution in solutions))
+        decisions = np.full(len(y), np.nan)
+        for out, solution in zip(outs, solutions, strict=True):
+            decisions[out] = _values(description.matrix, solution)[out]
+        yield [PathPoint(decisions, max(len(solution.support) for solution in solutions))]
 
 
-def _informed(description, problem, y, epsilons, solver):
-    """The corrected Akaike criterion along the path of all rows."""
-    criterion = _aicc(problem)
+def _values(matrix, solution):
+    support = solution.support
+    return matrix.columns_matvec(support, solution.coef[support]) + solution.intercept
+
+
+def _most_informed(problem, epsilons, n_distinct, solver, clock):
+    """The smallest value of the corrected Akaike criterion along the path of all rows."""
+    criterion, values = _aicc(problem), []
     for solution in _path(problem, epsilons, _exact(solver)):
-        yield Judgement(criterion(solution), len(solution.support))
-
-
-JUDGES = {"loo": _left_out, "cv": _held_out, "aicc": _informed}
+        values.append(criterion(solution))
+        _say_where(epsilons[len(values) - 1] / epsilons[0], len(solution.support))
+        dense = len(solution.support) > DENSEST * n_distinct
+        if len(values) - 1 - np.argmin(values) >= PATIENCE or dense:
+            break
+        if clock.over:
+            _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
+            break
+    return Chosen(epsilons[int(np.argmin(values))])
 
 
 def _exact(solver):
@@ -163,18 +220,6 @@ def _is_tall(L, P):
     return P <= MANY and L >= TALL * P
 
 
-def _held_out_error(description, y, out):
-    """The squared error of a solution on rows that it has not seen."""
-    matrix, weights = description.matrix, description.weights[out]
-
-    def error(solution):
-        support = solution.support
-        f = matrix.columns_matvec(support, solution.coef[support]) + solution.intercept
-        return weights @ np.square(f[out] - y[out])
-
-    return error
-
-
 def _aicc(problem):
     """``L log(RSS / L) + 2 df + 2 df (df + 1) / (L - df - 1)``, df the number of non-zeros."""
     L = problem.K.weights.sum()
@@ -190,10 +235,23 @@ def _aicc(problem):
     return criterion
 
 
+def _say_where(share, n_support):
+    say(f"epsilon {share:.2g} of the largest, {n_support} support objects")
+
+
 def _warn_of_time(share):
     warnings.warn(
         f"max_time ended the search for epsilon at {share:.2g} of epsilon_max. Increase max_time, "
         "or give epsilon a number.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,
+    )
+
+
+def _warn_of_end(share):
+    warnings.warn(
+        f"The smallest loss is near the end of the path, {share:.2g} of epsilon_max: the data seem "
+        "to have no noise. Give epsilon a smaller number to go on.",
+        ConvergenceWarning,
+        stacklevel=4,
     )

@@ -46,7 +46,7 @@ class PSVC(ClassifierMixin, BasePSVM):
 
     Parameters
     ----------
-    {C, epsilon, epsilon_unit}
+    {C, epsilon, epsilon_unit, relaxation, threshold}
     {kernel, gamma, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
@@ -70,8 +70,8 @@ class PSVC(ClassifierMixin, BasePSVM):
     calibrator_ : CalibratedClassifierCV
         What turns decision values into probabilities, if `probability` is set.
     {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
-    {column_means_, column_norms_}
-    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
+    {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
     See Also
@@ -123,6 +123,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         C: float = np.inf,
         epsilon: float | Literal["auto", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
+        relaxation: float | Literal["auto"] = "auto",
+        threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
         degree: float = 3,
@@ -150,6 +152,8 @@ class PSVC(ClassifierMixin, BasePSVM):
             C=C,
             epsilon=epsilon,
             epsilon_unit=epsilon_unit,
+            relaxation=relaxation,
+            threshold=threshold,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
@@ -275,7 +279,7 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Parameters
     ----------
-    {C, epsilon, epsilon_unit}
+    {C, epsilon, epsilon_unit, relaxation, threshold}
     {kernel, gamma, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
@@ -283,8 +287,8 @@ class PSVR(RegressorMixin, BasePSVM):
     Attributes
     ----------
     {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
-    {column_means_, column_norms_}
-    {epsilon_, dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
+    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
+    {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
     See Also

@@ -176,6 +176,17 @@ class Labels:
         n_classes = len(self.classes)
         return decisions[:, 0] if n_classes == 2 else class_scores(decisions, n_classes)
 
+    def shown(self, values, model):
+        """Values of all machines as the model shows them."""
+        return self.decisions(values, model.decision_function_shape)
+
+    def error(self, decisions, rows, weights):
+        """The share of the rows, by weight, whose labels are not predicted."""
+        if not len(decisions):
+            return np.nan
+        wrong = self.predict(decisions) != self.y[rows]
+        return float(np.average(wrong.any(axis=1) if wrong.ndim == 2 else wrong, weights=weights))
+
     def decisions(self, values, shape):
         """What `decision_function` returns: `scores`, or the values of all pairs ("ovo").
 
@@ -212,6 +223,17 @@ class Numbers:
     def predict(self, decisions):
         """Numbers from the values of all machines, one per column."""
         return decisions[:, 0] if self.y.ndim == 1 else decisions
+
+    def shown(self, values, model):
+        """Values of all machines as the model shows them."""
+        return self.predict(values)
+
+    def error(self, decisions, rows, weights):
+        """The mean squared error of some rows."""
+        if not len(decisions):
+            return np.nan
+        square = np.square(decisions - self.y[rows].reshape(len(decisions), -1))
+        return float(np.average(square.mean(axis=1), weights=weights))
 
     @property
     def single(self):

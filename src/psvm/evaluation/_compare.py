@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from .._folds import check_scoring, make_splits
 from .._parallel import run
+from .._progress import progress
 from .._typing import ArrayLike, CVLike, DataFrame, Estimator, MatrixLike, Scoring
 from .._validation import (
     as_array,
@@ -43,13 +44,6 @@ from ._significance import (
 
 TESTS = ("proportions", "t", "corrected_t", "5x2cv_t", "5x2cv_f", "wilcoxon", "mcnemar")
 OF_CLASSIFIERS = ("proportions", "mcnemar")
-
-
-class Comparing(NamedTuple):
-    """How the fits are run."""
-
-    n_jobs: int | None
-    verbose: bool
 
 
 class SplitResult(NamedTuple):
@@ -215,7 +209,7 @@ def compare(
     n_jobs : int, default=None
         Number of processes. Times are more reliable with one.
     verbose : bool, default=False
-        Show progress.
+        Show progress with the time left on stderr, if it takes more than two seconds.
 
     Returns
     -------
@@ -260,7 +254,8 @@ def compare(
     splits = make_splits(cv, X, y, classifier=classifiers, groups=groups)
     _check_splits(tests, splits, len(y))
     tasks = [(model, X, y, *split, scoring) for model in models.values() for split in splits]
-    results = run(_fit_and_test, tasks, Comparing(n_jobs, verbose))
+    with progress("compare", verbose):
+        results = run(_fit_and_test, tasks, n_jobs, "fits")
     results = [results[k : k + len(splits)] for k in range(0, len(results), len(splits))]
     return _report(tuple(models), reference, tests, splits, results, scoring)
 

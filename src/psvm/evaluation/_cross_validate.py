@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, get_tags
-from sklearn.utils.parallel import Parallel, delayed
 
-from .._parallel import at_most
+from .._parallel import run
+from .._progress import progress
 from .._typing import ArrayLike, Estimator, MatrixLike, RandomState
 from .._validation import (
+    check_flag,
     check_has,
     check_jobs,
     check_members,
     check_positive_integer,
     check_rows,
     check_seed,
-    check_track,
 )
 
 LEVEL = 0.95
@@ -96,7 +94,7 @@ def cross_validate(
     cv: int = 5,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
-    track: Callable[..., Any] | None = None,
+    verbose: bool = False,
 ) -> CrossValidation:
     """Cross-validate a model on shuffled (for classes: stratified) folds.
 
@@ -114,8 +112,8 @@ def cross_validate(
         How rows are shuffled.
     n_jobs : int, default=None
         Number of processes.
-    track : callable, default=None
-        ``track(iterable, total)`` gives the iterable back and may show progress.
+    verbose : bool, default=False
+        Show progress with the time left on stderr, if it takes more than two seconds.
 
     Returns
     -------
@@ -135,15 +133,15 @@ def cross_validate(
     check_has("model", model, "fit", "predict")
     check_seed("random_state", random_state)
     check_jobs(n_jobs)
-    check_track(track)
+    check_flag("verbose", verbose)
     y = check_members("y", y)
     X = check_rows(X, y)
     classifier = is_classifier(model)
     splits = _splits(y, cv, random_state, classifier)
     pairwise = get_tags(model).input_tags.pairwise
-    calls = (delayed(_fold)(clone(model), X, y, *split, pairwise) for split in splits)
-    results = Parallel(n_jobs=at_most(n_jobs, len(splits)), return_as="generator")(calls)
-    results = list(results if track is None else track(results, len(splits)))
+    tasks = [(clone(model), X, y, *split, pairwise) for split in splits]
+    with progress("cross_validate", verbose):
+        results = run(_fold, tasks, n_jobs)
     return _join(y, splits, results, classifier, random_state)
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection import permutation_test_score
-from sklearn.utils import indexable
+from sklearn.model_selection import cross_val_score
+from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from .._folds import check_scoring, make_splits
+from .._parallel import run
+from .._progress import progress
 from .._typing import ArrayLike, CVLike, Estimator, MatrixLike, RandomState, Scoring
 from .._validation import (
+    check_flag,
     check_has,
-    check_integer,
     check_jobs,
     check_members,
     check_positive_integer,
@@ -69,7 +72,7 @@ def permutation_test(
     n_permutations: int = 199,
     n_jobs: int | None = None,
     random_state: RandomState = None,
-    verbose: int = 0,
+    verbose: bool = False,
 ) -> PermutationSignificance:
     """Significance of a model: its cross-validated score beside those with shuffled targets.
 
@@ -80,12 +83,14 @@ def permutation_test(
     ----------
     estimator : estimator
     X, y : data
-    cv, scoring, groups, n_jobs, verbose
-        As in `sklearn.model_selection.permutation_test_score`, which does the work.
+    cv, scoring, groups, n_jobs
+        As in `sklearn.model_selection.permutation_test_score`: targets are shuffled within groups.
     n_permutations : int, default=199
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
     random_state : int, RandomState instance or None, default=None
         Random numbers for the permutations.
+    verbose : bool, default=False
+        Show progress with the time left on stderr, if it takes more than two seconds.
 
     Returns
     -------
@@ -106,23 +111,34 @@ def permutation_test(
     check_scoring(scoring)
     check_jobs(n_jobs)
     check_seed("random_state", random_state)
-    if not isinstance(verbose, bool):
-        check_integer("verbose", verbose)
+    check_flag("verbose", verbose)
     y = check_members("y", y)
     if groups is not None:
         groups = check_members("groups", groups)
     X, y, groups = indexable(check_rows(X, y), y, groups)
     splits = make_splits(cv, X, y, classifier=is_classifier(estimator), groups=groups)
-    score, null_scores, pvalue = permutation_test_score(
-        estimator,
-        X,
-        y,
-        cv=splits,
-        scoring=scoring,
-        groups=groups,
-        n_permutations=n_permutations,
-        n_jobs=n_jobs,
-        random_state=random_state,
-        verbose=verbose,
-    )
-    return PermutationSignificance(float(score), null_scores, float(pvalue))
+    random = check_random_state(random_state)
+    targets = chain([y], (_shuffled(y, groups, random) for _ in range(n_permutations)))
+    tasks = ((estimator, X, target, splits, scoring) for target in targets)
+    with progress("permutation_test", verbose):
+        score, *null = run(_score, tasks, n_jobs, "permutations", 1 + n_permutations)
+    null_scores = np.array(null)
+    pvalue = (1 + np.count_nonzero(null_scores >= score)) / (1 + n_permutations)
+    return PermutationSignificance(score, null_scores, pvalue)
+
+
+def _shuffled(y, groups, random):
+    """The targets in another order, within their groups if there are any."""
+    if groups is None:
+        return _safe_indexing(y, random.permutation(len(y)))
+    order = np.arange(len(groups))
+    for group in np.unique(groups):
+        here = groups == group
+        order[here] = random.permutation(order[here])
+    return _safe_indexing(y, order)
+
+
+def _score(estimator, X, y, splits, scoring):
+    """The mean score of the folds."""
+    scores = cross_val_score(estimator, X, y, cv=splits, scoring=scoring, error_score="raise")
+    return float(scores.mean())

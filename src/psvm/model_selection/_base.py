@@ -21,6 +21,7 @@ from .._parameters import (
     check_parameters,
 )
 from .._plotting import new_axes
+from .._progress import progress
 from .._typing import Axes, MatrixLike
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
 from ._grid import make_epsilons
@@ -85,12 +86,12 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_psvm(model)
         checked, target, weights = prepare(model, X, y, sample_weight)
         search = PathSearch(self, model, checked, target, weights, sample_weight)
-        rounds = search.run()
-        table = cv_results(rounds)
         slack = self._slack if self.scoring is None else 0.0
-        index = int(choose(table, self.rule, slack))
-        best = table["params"][index]
-        model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
+        with progress(type(self).__name__, self.verbose):
+            table = cv_results(search.run())
+            index = int(choose(table, self.rule, slack))
+            best = table["params"][index]
+            model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
         self._keep(model, search, table, index)
         return self
 

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.model_selection import LeaveOneOut
 
 from .._folds import make_splits
+from .._progress import finished, progress, steps
 from .._threads import threads
 from .._typing import ArrayLike, CVLike, MatrixLike
 from .._validation import shown
@@ -77,7 +78,7 @@ def cross_val_error(
     Parameters
     ----------
     model : PSVC or PSVR
-        Its epsilon must be a number. It is not changed.
+        Its epsilon must be a number. It is not changed. With ``verbose=True`` progress is shown.
     X, y
         As for its fit.
     cv : "loo", int, cross-validation generator or iterable, default="loo"
@@ -110,7 +111,7 @@ def cross_val_error(
     X, target, weights = prepare(model, X, y, sample_weight)
     own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
     folds = _make_folds(cv, target, X.shape[0])
-    with threads():
+    with threads(), progress("cross_val_error", model.verbose):
         description = describe_for(model, X, weights, target)
         machines = [
             _PrimedMachine(model, description.part(task.rows), task, WorkingSet(tol=solver.tol))
@@ -133,8 +134,10 @@ def _held_out(matrix, machines, folds):
     """Decisions for all rows, one column per machine, and support objects of the folds."""
     L, P = matrix.shape
     decisions, support = np.empty((L, len(machines))), np.zeros((len(folds), P), bool)
-    for k, machine in enumerate(machines):
-        for f, predictor in enumerate(machine.predictors([fold.test for fold in folds], L)):
+    tests = [fold.test for fold in folds]
+    for k, machine in enumerate(steps(machines, "machine")):
+        found = finished(machine.predictors(tests, L), "folds", len(folds))
+        for f, predictor in enumerate(found):
             test, used = folds[f].test, np.flatnonzero(predictor.coef)
             columns = machine.columns[used]
             values = matrix.part(test, columns).matvec(predictor.coef[used])

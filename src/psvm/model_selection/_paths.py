@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._progress import steps
 from ..solvers import WorkingSet, follow
 
 
@@ -57,9 +58,9 @@ def fold_result(description, target, fold, grid, score, tol):
     machines = [_MachinePaths(training.part(t.rows), t.target, tol) for t in target.tasks()]
     shape = len(grid.Cs), len(grid.epsilons)
     result = FoldResult(np.empty(shape), np.empty(shape), np.empty(len(grid.Cs)))
-    for i, C in enumerate(grid.Cs):
+    for i, C in enumerate(steps(grid.Cs, "C")):
         began = time.perf_counter()
-        for machine in machines:
+        for machine in steps(machines, "machine"):
             machine.follow(C, grid.epsilons)
         result.fit_time[i] = time.perf_counter() - began
         decisions, result.n_support[i] = _held_out(description.matrix, fold.test, machines)

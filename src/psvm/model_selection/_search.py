@@ -5,6 +5,7 @@ from sklearn.base import clone
 
 from .._folds import assign_folds, make_splits
 from .._parallel import results
+from .._progress import steps
 from .._threads import threads
 from ..estimators import describe_for, digests_of
 from ._grid import Candidates, coarse, fine, make_epsilons, make_gammas
@@ -81,7 +82,8 @@ class PathSearch:
         shape = (len(Cs), len(self.epsilons), len(gammas), len(self.folds))
         scores, n_support, fit_time = np.empty((3, *shape))
         grid = Grid(self.epsilons, np.array(Cs))
-        for g, gamma in enumerate(gammas):
+        work = [len(self._open(gamma, grid)) for gamma in gammas]
+        for g, gamma in enumerate(steps(gammas, "gamma", work=work)):
             for f, result in enumerate(self._folds_of(gamma, grid)):
                 scores[:, :, g, f] = result.scores
                 n_support[:, :, g, f] = result.n_support
@@ -90,12 +92,20 @@ class PathSearch:
 
     def _folds_of(self, gamma, grid):
         """Results of all folds with one gamma, which share the matrix."""
-        keys = [(str(gamma), str(grid.Cs.tolist()), f) for f in range(len(self.folds))]
-        open_ = [f for f, key in enumerate(keys) if key not in self.journal.done]
+        keys, open_ = self._keys(gamma, grid), self._open(gamma, grid)
         with threads():
             for f, result in zip(open_, self._solve(gamma, grid, open_), strict=True):
                 self.journal.add(keys[f], result)
         return [self.journal.done[key] for key in keys]
+
+    def _keys(self, gamma, grid):
+        """The names of all folds in the journal."""
+        return [(str(gamma), str(grid.Cs.tolist()), f) for f in range(len(self.folds))]
+
+    def _open(self, gamma, grid):
+        """Numbers of the folds without a result."""
+        keys = self._keys(gamma, grid)
+        return [f for f, key in enumerate(keys) if key not in self.journal.done]
 
     def _solve(self, gamma, grid, numbers):
         """Results of the folds with some numbers, as they come."""
@@ -105,4 +115,4 @@ class PathSearch:
         description = describe_for(model, self.X, self.weights, self.target, self.digests)
         shared = grid, self.score, self.options.path_tol
         tasks = [(description, self.target, self.folds[f], *shared) for f in numbers]
-        return results(fold_result, tasks, self.options, prefer="threads")
+        return results(fold_result, tasks, self.options.n_jobs, prefer="threads")

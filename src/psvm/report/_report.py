@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from .._plotting import check_matplotlib
+from .._progress import progress
 from .._typing import ArrayLike, Estimator, MatrixLike, StrPath
 from .._validation import (
+    check_flag,
     check_integer,
     check_list,
     check_members,
@@ -51,7 +52,7 @@ def write_report(
     n_jobs: int | None = None,
     command: str | None = None,
     notes: Sequence[str] = (),
-    track: Callable[..., Any] | None = None,
+    verbose: bool = False,
 ) -> Path:
     """Write a report about a fitted model as one HTML page that needs no network.
 
@@ -84,8 +85,8 @@ def write_report(
         The command that repeats it.
     notes : sequence of str, default=()
         Sentences for the top of the section about the data.
-    track : callable, default=None
-        ``track(iterable, total)`` gives the iterable back and may show progress.
+    verbose : bool, default=False
+        Show progress with the time left on stderr, if it takes more than two seconds.
 
     Returns
     -------
@@ -116,25 +117,26 @@ def write_report(
     if feature_names is not None:
         feature_names = check_list("feature_names", feature_names)
     check_integer("random_state", random_state)
+    check_flag("verbose", verbose)
     check_members("y", y)
     X = check_rows(X, y)
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {os.fspath(path.parent)!r} for the report.")
-    report = _make(
-        model,
-        X,
-        y,
-        title=title,
-        names=feature_names,
-        cv=cv,
-        n_features=n_features,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        command=command,
-        notes=notes,
-        track=track,
-    )
+    with progress("write_report", verbose):
+        report = _make(
+            model,
+            X,
+            y,
+            title=title,
+            names=feature_names,
+            cv=cv,
+            n_features=n_features,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            command=command,
+            notes=notes,
+        )
     text = render(report)
     with atomic_write(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -19,6 +19,7 @@ from .._docstrings import document
 from .._folds import make_splits
 from .._parallel import run
 from .._parameters import Flag, Has, Integer, Jobs, Later, Optional, check_parameters
+from .._progress import progress
 from .._typing import ArrayLike, CVLike, Estimator, MatrixLike, RandomState, available_if
 from .._validation import (
     check_labels,
@@ -236,7 +237,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         prepared = self._prepare(X, y)
         lists = self._lists(prepared.Z, targets)
         models = [self._model().set_params(**p) for p in params]
-        found = run(_fold, [(self, X, y, targets, *s, lists, sizes, models) for s in splits], self)
+        tasks = [(self, X, y, targets, *split, lists, sizes, models) for split in splits]
+        with progress("GeneSelector", self.verbose):
+            found = run(_fold, tasks, self.n_jobs)
         loops, errors = zip(*found, strict=True)
         outer = combine(loops)
         search = SizeSearch(sizes, candidates, params, np.mean(errors, axis=0), self._step())
@@ -269,7 +272,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             X_train, y_train = take(X, train), y[train]
             inner._params(y_train, inner._splits(X_train, y_train, self.cv))
             inner._sizes(*X_train.shape)
-        found = run(_evaluate_fold, [(inner, X, y, train, test) for train, test in splits], self)
+        tasks = [(inner, X, y, train, test) for train, test in splits]
+        with progress("GeneSelector.evaluate", self.verbose):
+            found = run(_evaluate_fold, tasks, self.n_jobs, "outer folds")
         predictions, *others = zip(*found, strict=True)
         return SelectionEvaluation.create(y, splits, predictions, *others)
 
@@ -313,7 +318,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         if self.epsilons is None:
             lists = [from_the_first(Z, t, list_) for t, list_ in zip(targets, lists, strict=True)]
         inner = clone(self).set_params(n_jobs=None, verbose=False)
-        found = run(_stability, [(inner, X, shuffled, lists) for shuffled in labels], self)
+        tasks = [(inner, X, shuffled, lists) for shuffled in labels]
+        with progress("GeneSelector.significance", self.verbose):
+            found = run(_stability, tasks, self.n_jobs, "permutations")
         frequencies, scores = zip(*found, strict=True)
         return SelectionSignificance.create(frequencies[0], scores[0], np.array(scores[1:]))
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
-from .._parallel import at_most
+from .._parallel import run
+from .._progress import progress
 from .._typing import ArrayLike, MatrixLike
 from .._validation import (
     check_array,
+    check_flag,
     check_integer,
     check_jobs,
     check_members,
     check_positive_integer,
-    check_track,
 )
 from ._redundancy import StandIns, stand_ins
 from ._selector import PSVMSelector
@@ -68,7 +68,7 @@ def rank_features(
     task: Literal["auto", "classification", "regression"] = "auto",
     random_state: int = 0,
     n_jobs: int | None = None,
-    track: Callable[..., Any] | None = None,
+    verbose: bool = False,
 ) -> FeatureRanking:
     """Select features and say how often random halves of the rows give the same ones.
 
@@ -88,8 +88,8 @@ def rank_features(
         Seed of the halves.
     n_jobs : int, default=None
         Number of processes.
-    track : callable, default=None
-        ``track(iterable, total)`` gives the iterable back and may show progress.
+    verbose : bool, default=False
+        Show progress with the time left on stderr, if it takes more than two seconds.
 
     Returns
     -------
@@ -98,19 +98,18 @@ def rank_features(
     if random_state is not None:
         check_integer("random_state", random_state)
     check_jobs(n_jobs)
-    check_track(track)
+    check_flag("verbose", verbose)
     y = check_members("y", y)
     X = check_array("X", X, accept_sparse="csr", dtype=[np.float64, np.float32])
     if n_features is not None:
         check_positive_integer("n_features", n_features)
         n_features = min(n_features, X.shape[1])
-    selector = PSVMSelector(epsilon, n_features=n_features, task=task).fit(X, y)
-    indices = selector.order_[: selector.n_features_]
     random = np.random.default_rng(random_state)
-    halves = [_half(y, random, hasattr(selector, "classes_")) for _ in range(N_HALVES)]
-    calls = (delayed(_selected)(selector, X, y, half) for half in halves)
-    found = Parallel(n_jobs=at_most(n_jobs, N_HALVES), return_as="generator")(calls)
-    found = list(found if track is None else track(found, N_HALVES))
+    with progress("rank_features", verbose):
+        selector = PSVMSelector(epsilon, n_features=n_features, task=task).fit(X, y)
+        halves = [_half(y, random, hasattr(selector, "classes_")) for _ in range(N_HALVES)]
+        found = run(_selected, [(selector, X, y, half) for half in halves], n_jobs, "halves")
+    indices = selector.order_[: selector.n_features_]
     nearest = (
         stand_ins(X, indices, n=min(3, X.shape[1] - len(indices)))
         if len(indices) < X.shape[1] and len(indices)

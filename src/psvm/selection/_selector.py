@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -9,7 +10,8 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
-from .._parameters import Choice, Either, Later, Number, check_parameters
+from .._parameters import Choice, Either, Flag, Later, Number, check_parameters
+from .._progress import progress, steps
 from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState, Stored, available_if
 from .._validation import check_number, shown
 from ..estimators import (
@@ -95,6 +97,7 @@ default="rbf"
         Random numbers for the choice of the `landmarks`.
     tol : float, default=1e-4
         Largest KKT violation relative to epsilon.
+    {verbose}
 
     Attributes
     ----------
@@ -189,6 +192,7 @@ default="rbf"
         **LANDMARKS,
         "kernel": KernelChoice(),
         "tol": Number(above=0),
+        "verbose": Flag(),
     }
 
     def __init__(
@@ -210,6 +214,7 @@ default="rbf"
         zeta: float = 1.0,
         random_state: RandomState = None,
         tol: float = 1e-4,
+        verbose: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.epsilon_unit = epsilon_unit
@@ -227,6 +232,7 @@ default="rbf"
         self.zeta = zeta
         self.random_state = random_state
         self.tol = tol
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -259,17 +265,19 @@ default="rbf"
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
         target = code_target(y, self.task)
-        rows, description = numeric_targets(target), self._describe(X, weights)
-        n_columns, related = description.matrix.shape[1], self.landmarks is not None
-        if self.n_features is not None:
-            check_n_features(self.n_features, n_columns, "landmarks" if related else "X")
-        problems = [description.problem(y, self.C) for y in rows]
-        epsilons = self._choose_epsilons(description, rows, problems, solver)
-        solutions, orders = [], []
-        for y, problem, epsilon in zip(rows, problems, epsilons, strict=True):
-            solution, order = _select(y, problem, epsilon, solver)
-            solutions.append(solution)
-            orders.append(order)
+        rows, related = numeric_targets(target), self.landmarks is not None
+        with progress("PSVMSelector", self.verbose):
+            description = self._describe(X, weights)
+            if self.n_features is not None:
+                n_columns = description.matrix.shape[1]
+                check_n_features(self.n_features, n_columns, "landmarks" if related else "X")
+            problems = [description.problem(y, self.C) for y in rows]
+            epsilons = self._choose_epsilons(description, rows, problems, solver)
+            solutions, orders = [], []
+            for y, problem, epsilon in zip(steps(rows, "target"), problems, epsilons, strict=True):
+                solution, order = _select(y, problem, epsilon, solver)
+                solutions.append(solution)
+                orders.append(order)
         self._keep(target, problems, solutions, orders, weights.sum())
         self.landmarks_ = description.objects if related else None
         self._relations = None
@@ -311,8 +319,8 @@ default="rbf"
         if self.n_features is not None:
             return _limit_features(rows, problems, self.n_features)
         if isinstance(self.epsilon, str):
-            choices = [choose_epsilon(self.epsilon, description, y, self.C, solver) for y in rows]
-            return [choice.epsilon for choice in choices]
+            of_target = partial(choose_epsilon, self.epsilon, description, C=self.C, solver=solver)
+            return [of_target(y=y).epsilon for y in steps(iter(rows), "epsilon of target")]
         if self.epsilon_unit == "max":
             return [self.epsilon * problem.epsilon_max for problem in problems]
         return [self.epsilon] * len(rows)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ._homotopy import homotopy_workspace
 
-AHEAD = 8
+AHEAD = 2
 """Points of the path that the compiled loop visits at once."""
 
 

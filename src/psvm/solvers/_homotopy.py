@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._core._homotopy import Homotopy, certify, joining, screen
+from .._progress import say
 from ..matrix import Standardized
 from ._solution import Status
 from ._working_set import Workspace
@@ -96,12 +97,14 @@ def trace(problems, stops, *, tol, knots=True, workspace=None, max_features=None
     -------
     list of (list of Points, Status)
     """
-    tracers = [
-        _Tracer(problem, its_stops, workspace, knots, tol, max_features, max_iter).run()
+    paths = [
+        _Tracer(problem, its_stops, workspace, knots, tol, max_features, max_iter)
         for problem, its_stops in zip(problems, stops, strict=True)
     ]
+    tracers = [path.run() for path in paths]
     found, answers = [None] * len(tracers), dict.fromkeys(range(len(tracers)))
     while answers:
+        say(f"epsilon {max(paths[i].epsilon for i in answers):.2g}")
         asked = {}
         for i, answer in answers.items():
             try:

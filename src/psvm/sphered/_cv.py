@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from .._docstrings import DEFINITE_KERNEL, document
 from .._folds import make_splits
-from .._parameters import Later
+from .._parameters import Flag, Later
+from .._progress import progress, steps
 from .._typing import ArrayLike, ClassWeight, CVLike, KernelLike, MatrixLike
 from .._validation import check_vector
 from ..estimators import class_scores, fit_pairs
@@ -31,6 +33,7 @@ class SpheredSVCCV(BaseSphered):
         The folds as in scikit-learn; None means five stratified folds.
     {C, kernel, gamma, degree, coef0, theta, rho, zeta}
     {center, solver, class_weight, decision_function_shape, tol, max_iter, max_time, cache_size}
+    {verbose}
 
     Attributes
     ----------
@@ -62,7 +65,7 @@ class SpheredSVCCV(BaseSphered):
     scores_: np.ndarray
     best_score_: float
 
-    _constraints: ClassVar = {"lams": Later(), "cv": Later()}
+    _constraints: ClassVar = {"lams": Later(), "cv": Later(), "verbose": Flag()}
 
     def __init__(
         self,
@@ -85,6 +88,7 @@ class SpheredSVCCV(BaseSphered):
         max_iter: int | None = None,
         max_time: float | None = None,
         cache_size: float = 1000,
+        verbose: bool = False,
     ) -> None:
         super().__init__(
             C=C,
@@ -106,6 +110,7 @@ class SpheredSVCCV(BaseSphered):
         )
         self.lams = lams
         self.cv = cv
+        self.verbose = verbose
 
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose lam and fit the model to all rows.
@@ -127,13 +132,15 @@ class SpheredSVCCV(BaseSphered):
         options = self._options()
         lams = self._check_lams()
         X, classes, code, weights = self._validate_classes(X, y, sample_weight)
-        training = self._make_training(X, weights, options)
         folds = make_splits(self.cv, X, code, classifier=True)
-        scores = np.array([_fold_scores(training, code, len(classes), lams, *f) for f in folds]).T
-        means = scores.mean(axis=1)
-        # Sums of the same rates in another order differ by rounding.
-        best = int(np.flatnonzero(means >= means.max() - 1e-12)[-1])
-        self._fit(classes, code, training, float(lams[best]))
+        with progress("SpheredSVCCV", self.verbose):
+            training = self._make_training(X, weights, options)
+            of_fold = partial(_fold_scores, training, code, len(classes), lams)
+            scores = np.array([of_fold(*fold) for fold in steps(folds, "fold")]).T
+            means = scores.mean(axis=1)
+            # Sums of the same rates in another order differ by rounding.
+            best = int(np.flatnonzero(means >= means.max() - 1e-12)[-1])
+            self._fit(classes, code, training, float(lams[best]))
         self.lams_, self.scores_, self.best_score_ = lams, scores, float(means[best])
         return self
 

@@ -34,7 +34,6 @@ def command(run):
     with run.watched():
         result = cross_validate(
             model, table.X, y, cv=run.params["folds"], random_state=run.seed, n_jobs=run.jobs,
-            track=run.track("cross-validation"),
         )  # fmt: skip
     for text in result.warnings:
         run.warn(text)

@@ -53,7 +53,7 @@ def command(run):
             title=f"{table.target_name or 'target'} in {table.source.rsplit('/', 1)[-1]}",
             feature_names=feature_names(table), cv=params["folds"],
             n_features=params["n_features"], random_state=run.seed, n_jobs=run.jobs,
-            command=run.command, notes=run.said, track=run.track("report"),
+            command=run.command, notes=run.said,
         )  # fmt: skip
     run.wrote(params["output"])
     run.results["output"] = params["output"]

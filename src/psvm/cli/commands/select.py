@@ -45,7 +45,7 @@ def command(run):
     with run.watched():
         found = rank_features(
             fill_missing(table.X), y, n_features=run.params["n_features"], task=task,
-            random_state=run.seed, n_jobs=run.jobs, track=run.track("stability"),
+            random_state=run.seed, n_jobs=run.jobs,
         )  # fmt: skip
     names = feature_names(table)
     headers = ["place", "feature", "importance", "stability", "stand-ins"]
