@@ -21,8 +21,8 @@ def left_out(K, y, weights, groups, own, problem, alpha, relaxation=0.0):
     """Predictions without each group of equal rows, by a new least-squares fit for each.
 
     The free variables, their signs and the units of the columns stay; variables at C stay there;
-    columns that describe by a row of the group leave. Where solutions are relaxed, the penalty
-    that shrinks them counts less.
+    columns that describe by a row of the group leave, `own` says by which. Where solutions are
+    relaxed, the penalty that shrinks them counts less.
     """
     means, norms = problem.K.means, problem.K.norms
     Z = (K - means) * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
@@ -33,7 +33,7 @@ def left_out(K, y, weights, groups, own, problem, alpha, relaxation=0.0):
     for group in np.unique(groups):
         out = groups == group
         w = np.where(out, 0.0, weights)
-        columns = free[groups[free] != group] if own else free
+        columns = free if own is None else free[groups[own[free]] != group]
         D = np.column_stack([np.ones(len(y)), Z[:, columns]])
         shrinking = (1 - relaxation) * problem.epsilon
         penalty = np.concatenate([[0.0], shrinking * np.sign(alpha[columns])])
@@ -42,7 +42,7 @@ def left_out(K, y, weights, groups, own, problem, alpha, relaxation=0.0):
     return found
 
 
-@pytest.mark.parametrize("kind", ["kernel", "dyadic"])
+@pytest.mark.parametrize("kind", ["kernel", "some", "dyadic"])
 @pytest.mark.parametrize("C", [np.inf, 1.5])
 @settings(deadline=None)
 @given(seed=st.integers(0, 10**6), relaxation=st.sampled_from([0.0, 0.75, 1.0]))
@@ -53,8 +53,13 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed, relaxation):
     y = X[:, 0] ** 2 + X[:, 1] + rng.normal(size=36)
     weights = np.where(rng.uniform(size=36) < 0.1, 0.0, rng.uniform(0.5, 2.0, size=36))
     digests = row_digests(X)
+    own = None
     if kind == "kernel":
+        own = np.arange(36)
         description = describe(X, weights, RBF(0.5), digests=digests)
+    elif kind == "some":
+        own = np.sort(rng.choice(36, size=15, replace=False))
+        description = describe(X, weights, RBF(0.5), rows=own, digests=digests)
     else:
         description = describe(X @ rng.normal(size=(3, 12)), weights, "dyadic", digests=digests)
     problem = description.problem(y, C)
@@ -64,7 +69,6 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed, relaxation):
     (found,), (alpha,) = loo.decisions(solution.alpha[None], problem.K.gram(), relaxation)
     groups = np.unique(digests, return_inverse=True)[1]
     K = description.matrix.columns(slice(None))
-    own = kind == "kernel"
     expected = left_out(K, y, weights, groups, own, problem, solution.alpha, relaxation)
     counted = weights > 0
     # systems of a dozen unknowns whose columns have norm one
@@ -165,12 +169,13 @@ def test_auto_is_the_largest_epsilon_near_the_smallest_loss(kernel, classifies, 
     data = X if kernel == "rbf" else K
     model = (PSVC if classifies else PSVR)(kernel=kernel, gamma=0.5).fit(data, y)
     problem = describe(K, np.ones(60), "dyadic").problem(y, np.inf)
-    own = kernel != "dyadic"
+    own = None if kernel == "dyadic" else np.arange(60)
+    relaxation = 0.0 if kernel == "dyadic" else 0.75
 
     def loss(epsilon):
         stated = problem.with_parameters(epsilon=epsilon)
         alpha = WorkingSet(tol=1e-10).minimise(stated).alpha
-        values = left_out(K, y, np.ones(60), np.arange(60), own, stated, alpha, 0.75 * own)
+        values = left_out(K, y, np.ones(60), np.arange(60), own, stated, alpha, relaxation)
         return loss_of(values, y, classifies)
 
     # 6 points in a factor of ten

@@ -369,7 +369,7 @@ def test_part_of_the_training_objects(rng):
     K = rng.normal(size=(8, 8))
     identity = np.array([0, 1, 2, 0, 3, 4, 1, 5])
     weights = np.array([0.0, 1, 1, 1, 1, 1, 1, 1])
-    training = Description(as_matrix(K), weights, None, identity, np.arange(8))
+    training = Description(as_matrix(K), weights, None, identity, np.arange(8), np.arange(8))
     np.testing.assert_array_equal(np.flatnonzero(training.usable), [1, 2, 3, 4, 5, 7])
     rows = np.array([0, 3, 6, 7])
     part = training.part(rows)

@@ -15,7 +15,7 @@ from ._kernel import (
     kernel_name,
     validate,
 )
-from ._landmarks import LANDMARKS, check_landmarks, landmarks_for
+from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
 from ._sigmoid import Sigmoid
 from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare

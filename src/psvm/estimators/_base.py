@@ -29,7 +29,7 @@ from ._description import describe_for, is_measured, rounded
 from ._epsilon import RELAXED, choose_epsilon
 from ._judge import NumbersJudge
 from ._kernel import KernelMixin, kernel_name
-from ._landmarks import LANDMARKS, check_landmarks
+from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._loo import LeaveOneOut
 from ._sigmoid import Sigmoid, fit_sigmoid
 
@@ -88,6 +88,7 @@ class PerColumnMixin:
     """Fitted attributes of a model and of a search; those of PER_COLUMN are descriptors."""
 
     epsilon_: float | np.ndarray
+    landmarks_: np.ndarray | None
     support_: np.ndarray
     support_objects_: Stored
     n_support_: int
@@ -179,8 +180,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
         with threads(), progress(type(self).__name__, self.verbose):
             clock, machines = Clock(solver.max_time), []
-            description, tasks = describe_for(self, X, weights), target.tasks()
-            starts = self._make_starts(len(tasks), description.matrix.shape[1])
+            description, tasks = describe_for(self, X, weights, target), target.tasks()
+            self._tell_landmarks(description)
+            starts = self._make_starts(len(tasks), description)
             epsilon, unit = self.epsilon, self.epsilon_unit
             if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, target, clock, solver)
@@ -268,6 +270,12 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             return self.epsilon, self.epsilon_unit
         return float(np.exp(np.mean(np.log(shares)))), "max"
 
+    def _tell_landmarks(self, description):
+        """Print how many training objects describe, if not all do and `verbose` is set."""
+        L, P = description.matrix.shape
+        if self.verbose and description.own is not None and P < L:
+            print(f"[{type(self).__name__}] described by {P:,} of {L:,} training objects")
+
     def _tell(self, solutions):
         """Print the solutions, if `verbose` is set, and warn of the worst one."""
         if self.verbose:
@@ -275,17 +283,17 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
 
-    def _make_starts(self, n_machines, P):
+    def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
             return [None] * n_machines
-        alphas = np.atleast_2d(self.alpha_)
+        alphas, (places, P) = np.atleast_2d(self.alpha_), description.places
         if alphas.shape != (n_machines, P):
             raise ValueError(
                 f"warm_start=True continues from {alphas.shape[0]} machines with "
                 f"{alphas.shape[1]} descriptive objects, but there are {n_machines} with {P} now. "
                 "Use warm_start=False or a clone of the estimator."
             )
-        return alphas
+        return alphas[:, places]
 
     def _keep(self, machines, description, target):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
@@ -294,16 +302,19 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """
         single = target.single
         solutions = tuple(machine.solution for machine in machines)
-        alpha, means, norms = np.zeros((3, len(machines), description.matrix.shape[1]))
+        places, P = description.places
+        alpha, means, norms = np.zeros((3, len(machines), P))
         for number, machine in enumerate(machines):
-            alpha[number, machine.columns] = machine.alpha
-            means[number, machine.columns] = machine.means
-            norms[number, machine.columns] = machine.norms
+            here = places[machine.columns]
+            alpha[number, here] = machine.alpha
+            means[number, here] = machine.means
+            norms[number, here] = machine.norms
         support = np.flatnonzero(alpha.any(axis=0))
         intercepts = np.array([machine.intercept for machine in machines])
         epsilons = np.array([solution.epsilon for solution in solutions])
         self.epsilon_ = float(epsilons[0]) if single else epsilons
         self.alpha_ = alpha[0] if single else alpha
+        self.landmarks_ = description.own
         self.support_ = support
         self.n_support_ = len(support)
         self.intercept_ = float(intercepts[0]) if single else intercepts
@@ -356,7 +367,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """Values of all machines for the training objects."""
         alpha, means, norms = (np.atleast_2d(getattr(self, name)) for name in PER_COLUMN)
         coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
-        return description.matrix.matvec(coef.T) - (means * coef).sum(axis=1) + self.intercept_
+        columns = coef[:, description.places[0]]
+        return description.matrix.matvec(columns.T) - (means * coef).sum(axis=1) + self.intercept_
 
     def _prepare_support(self):
         """Translate the support objects for the kernel: nothing of the other objects is kept."""
@@ -417,7 +429,7 @@ def support_values(model, name):
 def check_psvm(model):
     """Check the parameters of a `PSVC` or `PSVR` and return the solver with its limits."""
     check_parameters(model)
-    if model.landmarks is not None and is_measured(model):
+    if not by_rows(model.landmarks) and is_measured(model):
         raise ValueError(
             f"landmarks must be None with kernel={model.kernel!r}: the columns of X are the "
             "descriptive objects already."

@@ -68,8 +68,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         The class labels; of a multi-label y, the numbers of its columns.
     calibration_ : Calibration
         What turns decision values into probabilities, if `probability` is set.
-    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
-    {epsilon_, loo_decision_, loo_error_}
+    {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
+    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
@@ -279,8 +279,8 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Attributes
     ----------
-    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
-    {epsilon_, loo_decision_, loo_error_}
+    {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
+    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 

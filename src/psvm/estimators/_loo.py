@@ -43,7 +43,7 @@ class LeaveOneOut:
         self.problem, self.y, self.weights = problem, y, description.weights
         _, self.group = np.unique(description.digests, return_inverse=True)
         self.total = np.bincount(self.group, self.weights)
-        self.describes = description.identity is not None
+        self.own = None if description.own is None else description.present
 
     @property
     def unit(self):
@@ -98,8 +98,7 @@ class LeaveOneOut:
         alphas : ndarray of shape (T, P)
             The relaxed variables.
         """
-        used, L = np.flatnonzero(A.any(axis=1)), A.shape[0]
-        relaxed = np.zeros((A.shape[1], L))
+        used, relaxed = np.flatnonzero(A.any(axis=1)), np.zeros_like(A.T)
         flat = np.zeros((1, targets.shape[1]))
         if not len(used):
             return self._left_out(relaxed[:, used], used, Y, targets, flat, flat, flat), relaxed
@@ -112,8 +111,8 @@ class LeaveOneOut:
         Z = self.problem.K.submatrix(np.arange(targets.shape[1]), used)
         X = solve_triangular(factor, Z.T, lower=True)
         M, crossing = np.square(inverse).sum(axis=0)[None], flat[:, :0]
-        if self.describes:
-            crossing = np.einsum("kj,kj->j", inverse, X[:, used])[None]
+        if self.own is not None:
+            crossing = np.einsum("kj,kj->j", inverse, X[:, self.own[used]])[None]
         leverage, residual = np.square(X).sum(axis=0)[None], targets - relaxed[:, used] @ Z.T
         found = self._left_out(relaxed[:, used], used, Y, residual, leverage, M, crossing)
         return found, relaxed
@@ -124,10 +123,10 @@ class LeaveOneOut:
         leverage = self._sums(leverage) + self.total / weights.sum()
         residual = self._sums(np.sqrt(weights) * residual) / total
         left_out = residual / _or_nan(1.0 - leverage)
-        if self.describes:
-            group = self.group[used]
+        if self.own is not None:
+            group, own_weights = self.group[self.own[used]], weights[self.own[used]]
             # of a row that counts as much as all that are equal to it
-            B = B * np.sqrt(self.total[group] / weights[used])
+            B = B * np.sqrt(self.total[group] / own_weights)
             shift = B * alphas / np.sqrt(self.total[group])
             with np.errstate(invalid="ignore", divide="ignore"):
                 divisor = _or_nan(1.0 - leverage[:, group] + B**2 / M)
@@ -138,26 +137,32 @@ class LeaveOneOut:
         return (mean - left_out)[:, self.group]
 
     def _influences(self, alphas, Q, used, relaxation):
-        """Relaxed solutions and influences of all rows, by blocks unless the rows describe."""
+        """Relaxed solutions and influences of all rows, block by block."""
         K, L = self.problem.K, len(self.y)
         if not len(used):  # a user's kernel need not know what to do with no objects
             flat = np.zeros((len(alphas), L))
             return alphas, flat + self.problem.y, flat, flat[:, :0], flat[:, :0]
         Q, l = self._products(used) if Q is None else Q[np.ix_(used, used)], self.problem.l[used]
         Q = np.asfortranarray(Q)
-        own = used if self.describes else used[:0]
-        blocks = [slice(0, L)] if self.describes else block_slices(L, 8 * max(len(used), 1))
+        own = np.full(len(used), -1) if self.own is None else self.own[used]
         parts = []
-        for rows in blocks:
+        for rows in block_slices(L, 8 * len(used)):
             K_b = np.asfortranarray(K.submatrix(np.arange(L)[rows], used))
-            relaxed = alphas.copy()
+            relaxed, here = alphas.copy(), (rows.start <= own) & (own < rows.stop)
             part = influences(
-                K_b, Q, self.problem.y[rows], l, relaxed, relaxation, self.problem.C, own
+                K_b,
+                Q,
+                self.problem.y[rows],
+                l,
+                relaxed,
+                relaxation,
+                self.problem.C,
+                np.where(here, own - rows.start, -1),
             )
             parts.append(part)
         residuals, leverages, M, B = zip(*parts, strict=True)
         wide = np.concatenate(residuals, axis=1), np.concatenate(leverages, axis=1)
-        return relaxed, *wide, M[0], B[0]
+        return relaxed, *wide, sum(M), sum(B)
 
     def _products(self, used):
         """``K̃'K̃`` of the columns in use."""

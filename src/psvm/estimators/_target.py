@@ -150,6 +150,11 @@ class Labels:
         return self.scheme == "ovo" and len(self.classes) == 2
 
     @property
+    def paired(self):
+        """The number of the class of each row, if pairs of classes have machines; else None."""
+        return self.code if self.scheme == "ovo" else None
+
+    @property
     def key(self):
         """One number per row, by which rows are spread over folds."""
         if self.scheme != "multilabel":
@@ -204,6 +209,8 @@ class Numbers:
     classifies = False
     alike = False
     """Each output may have its own noise."""
+    paired = None
+    """There are no classes."""
 
     y: np.ndarray
 

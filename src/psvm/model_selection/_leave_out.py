@@ -118,7 +118,7 @@ def cross_val_error(
     own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
     folds = _make_folds(cv, target, X.shape[0])
     with threads(), progress("cross_val_error", model.verbose):
-        description = describe_for(model, X, weights)
+        description = describe_for(model, X, weights, target)
         machines = [
             _PrimedMachine(model, description.part(task.rows), task, WorkingSet(tol=solver.tol))
             for task in target.tasks()

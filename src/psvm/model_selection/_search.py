@@ -112,7 +112,7 @@ class PathSearch:
         if not numbers:
             return []
         model = clone(self.model).set_params(gamma=gamma)
-        description = describe_for(model, self.X, self.weights, self.digests)
+        description = describe_for(model, self.X, self.weights, self.target, self.digests)
         shared = grid, self.score, self.options.path_tol
         tasks = [(description, self.target, self.folds[f], *shared) for f in numbers]
         return results(fold_result, tasks, self.options.n_jobs, prefer="threads")

@@ -40,6 +40,8 @@ from ._registry import Entry, Registry
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
 """Certificates and values as long as the training data; their numbers are kept elsewhere."""
+NOT_NEEDED = frozenset(("landmarks_", "_prepared_support"))
+"""May be as long as the training data, or is made again."""
 
 
 @functools.cache
@@ -70,7 +72,11 @@ def _sklearn():
 
 
 def _predictors():
-    psvm = {"drop": SOLUTIONS | {"_prepared_support"}, "pack": pack_psvm, "unpack": unpack_psvm}
+    psvm = {
+        "drop": SOLUTIONS | NOT_NEEDED,
+        "pack": pack_psvm,
+        "unpack": unpack_psvm,
+    }
     search = {"drop": SOLUTIONS | {"cv_results_"}, "pack": pack_search, "unpack": unpack_search}
     sphered = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
     plain = {"drop": SOLUTIONS}
