@@ -13,8 +13,8 @@ epsilon : "auto", "cv", "aicc" or float, default="auto"
     is within two standard errors, and a fifth, of the smallest one. With more than 2048 columns
     it is "cv": the same with five folds along paths of their own. Folds depend on the content
     of the rows only, and equal rows leave together. "aicc" minimises the corrected Akaike
-    criterion along one path. With more than six machines for classes, six of them choose, and the geometric
-    mean of their shares of ``||K̃'y||_inf`` serves all.
+    criterion along one path. With more than six machines for classes, six of them choose, and
+    the geometric mean of their shares of ``||K̃'y||_inf`` serves all.
 epsilon_unit : {"absolute", "max"}, default="absolute"
     "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
     variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and

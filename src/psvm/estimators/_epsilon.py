@@ -13,6 +13,7 @@ from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
 from ._fold_moments import fold_values
 from ._judge import NumbersJudge, PairJudge
 from ._loo import LeaveOneOut
+from ._target import LARGEST_GRAM
 
 GRIDS = {"loo": (6, 8), "cv": (6, 5), "aicc": (10, 5)}
 """Points of epsilon / epsilon_max in a factor of ten, and how many such factors: exact paths go on
@@ -21,10 +22,10 @@ PATIENCE, GAIN = 5, 1e-3
 """The path ends when the criterion has not improved by that share for so many points,"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
+LEAP = 1.25
+"""(and if the last point has that many times more, it is not chosen),"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
-LARGEST_GRAM = 2048
-"""Columns up to which the products of all of them are formed."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -102,11 +103,15 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
         blocks = _left_out(description, problem, y, epsilons, relaxation)
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
-    return best_of_path(blocks, judge, epsilons, n_distinct, clock)
+    return best_of_path(blocks, judge, epsilons, DENSEST * n_distinct, clock)
 
 
-def best_of_path(blocks, judge, epsilons, n_distinct, clock):
-    """The largest epsilon that is good enough, along blocks of points of a path."""
+def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
+    """The largest epsilon that is good enough, along blocks of points of a path.
+
+    The path ends at more than `most` support objects. The loss may exceed the smallest by some
+    standard `errors`.
+    """
     found, losses, values = [], [], []
     for block in blocks:
         verdicts = judge(np.array([point.decisions for point in block]))
@@ -114,7 +119,7 @@ def best_of_path(blocks, judge, epsilons, n_distinct, clock):
         _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
-        if _has_turned(values, found, n_distinct):
+        if found[-1].n_support > most or _has_turned(values):
             break
         if values.min() <= judge.least:
             break
@@ -123,27 +128,27 @@ def best_of_path(blocks, judge, epsilons, n_distinct, clock):
             break
     else:
         _warn_of_end(epsilons[-1] / epsilons[0])
-    # A point that is too dense has ended the path; it is no choice unless it is the only one.
+    # The last point may have leapt to a support that is too large to be a choice.
     sizes = np.array([point.n_support for point in found])
-    values[1:][sizes[1:] > DENSEST * n_distinct] = np.inf
+    values[1:][sizes[1:] > LEAP * most] = np.inf
     best = int(np.argmin(values))
     beyond, error = judge.differences(np.concatenate(losses), best)
-    chosen = int(np.argmax(beyond <= _good_enough(values[best], error)))
+    chosen = int(np.argmax(beyond <= _good_enough(values[best], errors * error)))
     return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
-def _has_turned(values, found, n_distinct):
-    """Whether the criterion has, or the support is so large that it soon interpolates."""
+def _has_turned(values):
+    """Whether the criterion has not improved any more for some points."""
     best = 0
     for place, value in enumerate(values):
         if value < (1 - GAIN) * values[best]:
             best = place
-    return len(values) - best > PATIENCE or found[-1].n_support > DENSEST * n_distinct
+    return len(values) - best > PATIENCE
 
 
-def _good_enough(loss, error):
-    """How much the smallest loss may be exceeded, given the standard error of the difference."""
-    return np.minimum(STANDARD_ERRORS * error, LOSS * loss)
+def _good_enough(loss, errors):
+    """How much the smallest loss may be exceeded, given standard errors of the difference."""
+    return np.minimum(errors, LOSS * loss)
 
 
 def groups_of(description):

@@ -10,7 +10,6 @@ with a machine each have the shifts of numbers and the log loss of all values to
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import logsumexp
 
 from .._core._leave_one_out import sigmoids
 from ._sigmoid import smoothed, weight_of_one
@@ -20,7 +19,7 @@ LIMIT = 3.0
 interpolation they may be anything."""
 CERTAIN = 1e-12
 """Probabilities are at least that far from 0 and 1."""
-STEPS, CLOSE = 50, 1e-10
+STEPS, CLOSE = 50, 1e-7
 """Newton steps for the scale of values, and the share of it that ends them."""
 
 
@@ -135,6 +134,7 @@ class ClassesJudge(NumbersJudge):
     def __init__(self, weights, group, Y):
         super().__init__(weights, group, Y)
         self.code = Y.argmax(axis=0)
+        self.scale = 1.0
 
     def _judge(self, decisions):
         shifts = self.mean_residuals(self.y - decisions)
@@ -142,19 +142,24 @@ class ClassesJudge(NumbersJudge):
         return np.array([self._log_loss(f) for f in values]), shifts
 
     def _log_loss(self, f):
-        own, scale, weights = np.take_along_axis(f, self.code[None], 0)[0], 1.0, self.weights
+        """Minus the logarithm of the probability of the own class, with the best scale."""
         if not np.isfinite(f).all():
-            return np.full(len(own), np.inf)
+            return np.full(f.shape[1], np.inf)
+        own = np.take_along_axis(f, self.code[None], 0)[0]
+        behind = f - own
+        top = behind.max(axis=0)
+        weights, scale = self.weights, self.scale
         for _ in range(STEPS):
-            p = np.exp(scale * f - logsumexp(scale * f, axis=0))
-            mean = (p * f).sum(axis=0)
-            slope = weights @ (mean - own)
-            curvature = weights @ ((p * f**2).sum(axis=0) - mean**2)
-            if not curvature > 0:
+            e = np.exp(scale * (behind - top))
+            e /= e.sum(axis=0)
+            mean = (e * behind).sum(axis=0)
+            slope, curvature = weights @ mean, weights @ ((e * behind**2).sum(axis=0) - mean**2)
+            if not curvature > CLOSE * weights.sum():
                 break
             # at most half or twice the scale, so that it stays positive
             step = np.clip(slope / curvature, -scale, scale / 2)
             scale -= step
             if abs(step) <= CLOSE * scale:
+                self.scale = scale  # near that of the next point of a path
                 break
-        return logsumexp(scale * f, axis=0) - scale * own
+        return scale * top + np.log(np.exp(scale * (behind - top)).sum(axis=0))

@@ -101,7 +101,8 @@ class LeaveOneOut:
         used, relaxed = np.flatnonzero(A.any(axis=1)), np.zeros_like(A.T)
         flat = np.zeros((1, targets.shape[1]))
         if not len(used):
-            return self._left_out(relaxed[:, used], used, Y, targets, flat, flat, flat), relaxed
+            none = flat[:, :0]
+            return self._left_out(none, used, Y, targets, flat, none, none), relaxed
         factor, unfit = dpotrf(Q[np.ix_(used, used)], lower=True, clean=True)
         if unfit:
             return np.full(targets.shape, np.nan), np.ascontiguousarray(A.T)

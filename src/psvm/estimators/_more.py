@@ -55,7 +55,8 @@ def _least_error(problem, Q, description):
     L = len({d for d, w in zip(description.digests, description.weights, strict=True) if w > 0})
     shares = 10.0 ** (-np.arange(1, PER_DECADE * DECADES + 1) / PER_DECADE)
     errors = [problem.y @ problem.y]
-    for alpha in exact_path(problem, shares * problem.epsilon_max, Q):
+    rank = len(problem.y)
+    for alpha in exact_path(Q, problem.l, np.inf, shares * problem.epsilon_max, rank):
         left = 1 - (1 + np.count_nonzero(alpha)) / L
         rss = problem.y @ problem.y - alpha @ (2 * problem.l - Q @ alpha)
         errors.append(max(rss, 0.0) / left**2 if left > 0 else np.inf)

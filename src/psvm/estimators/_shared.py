@@ -10,14 +10,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ..solvers import GroupSolution, group_path, group_solve
-from ._epsilon import FALLBACK, GRIDS, PathPoint, best_of_path, count_distinct, groups_of
+from ._epsilon import FALLBACK, PathPoint, best_of_path, count_distinct, groups_of
 from ._judge import ClassesJudge
 from ._loo import LeaveOneOut
 
-PATH_TOL = 0.05
+PATH_TOL = 0.1
 """KKT violation on the path, relative to epsilon: the support is all that is taken from it."""
-RELAXED = 1.0
-"""The variables are the least squares of the support, for which leave-one-out values are exact."""
+PER_DECADE, DECADES = 4, 6
+"""Points of epsilon / epsilon_max in a factor of ten, and how many such factors."""
+STANDARD_ERRORS = 1.0
+"""Those that the loss may exceed the smallest by: a common support is small as it is."""
+DENSEST = 0.3
+"""Support objects as a share of the distinct rows that end the path: each point costs more than
+all before it."""
 
 
 class Shared(NamedTuple):
@@ -30,6 +35,8 @@ class Shared(NamedTuple):
     """What the leave-one-out values ask to add to each constant."""
     left_out: np.ndarray
     """The leave-one-out values, of shape (n_machines, L)."""
+    unit: float
+    """The weight that counts as one row."""
 
 
 def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
@@ -63,7 +70,8 @@ def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
     products = task.Q, task.B, epsilon, solver.tol, task.squares
     solution = group_solve(*products, start=start, **limit)
     left_out, alphas = task.left_out(solution.A)
-    return Shared(solution, alphas, task.judge.known_shift(left_out), left_out)
+    shifts = task.judge.known_shift(left_out)
+    return Shared(solution, alphas, shifts, left_out, task.loo.unit)
 
 
 class _Task:
@@ -85,10 +93,10 @@ class _Task:
         n_distinct = count_distinct(self.description)
         if n_distinct < 3 or self.largest == 0:
             return FALLBACK * self.largest, None
-        per_decade, decades = GRIDS["loo"]
-        steps = np.arange(per_decade * decades + 1)
-        epsilons = self.largest * 10 ** (-steps / per_decade)
-        chosen = best_of_path(self.path(epsilons), self.judge, epsilons, n_distinct, clock.half())
+        epsilons = self.largest * 10 ** (-np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
+        most = DENSEST * n_distinct
+        path, errors = self.path(epsilons), STANDARD_ERRORS
+        chosen = best_of_path(path, self.judge, epsilons, most, clock.half(), errors)
         return chosen.epsilon, chosen.alpha
 
     def path(self, epsilons):
