@@ -17,6 +17,7 @@ from ._kernel import (
 )
 from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
+from ._machine import finish_machine
 from ._sigmoid import Sigmoid
 from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare
 from ._unwrap import (

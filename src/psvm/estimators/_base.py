@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -24,38 +24,19 @@ from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
-from ._calibration import Calibration, Curve, fit_steps
+from ._calibration import Calibration, fit_steps
 from ._description import describe_for, is_measured, rounded
-from ._epsilon import RELAXED, choose_epsilon
-from ._judge import NumbersJudge
-from ._kernel import KernelMixin, kernel_name
+from ._epsilon import choose_epsilon
+from ._kernel import KernelMixin
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
-from ._loo import LeaveOneOut
+from ._machine import Machine, finish_machine, relaxation_of
 from ._shared import fit_shared
-from ._sigmoid import Sigmoid, fit_sigmoid
+from ._sigmoid import fit_sigmoid
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
-
-
-class Machine(NamedTuple):
-    """What one machine has learnt."""
-
-    columns: np.ndarray
-    """Places of its variables among all columns."""
-    means: np.ndarray
-    norms: np.ndarray
-    intercept: float
-    """The constant b, with what is added to it."""
-    solution: Solution
-    alpha: np.ndarray
-    """Its variables, which may be relaxed."""
-    curve: Curve | None = None
-    """What turns its decision values into probabilities."""
-    left_out: np.ndarray | None = None
-    """Values of its rows without their own part; NaN where they mean nothing."""
 
 
 class PerColumn:
@@ -202,7 +183,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                     chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
                 problem = problem.with_parameters(epsilon=chosen)
                 solution = clock.limit(solver).minimise(problem, start=start)
-                machines.append(self._finish(part, task.target, problem, solution, target))
+                machine = finish_machine(self, part, task.target, problem, solution)
+                machines.append(machine)
             self._keep(machines, description, target)
         self._tell(self.solutions_)
         return self
@@ -211,7 +193,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """Machines that share their support."""
         Y = np.array([task.target for task in tasks])
         found = fit_shared(
-            description, Y, self.epsilon, self.epsilon_unit, self._share(), solver, clock
+            description, Y, self.epsilon, self.epsilon_unit, relaxation_of(self), solver, clock
         )
         K, machines = description.problem(Y[0], np.inf).K, []
         shifts = found.shifts if self.threshold == "loo" else np.zeros(len(Y))
@@ -234,41 +216,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.C,
             solver,
             classifies=target.classifies,
-            relaxation=self._share(),
+            relaxation=relaxation_of(self),
         )
-
-    def _share(self):
-        """How far the variables go to the least squares of their support."""
-        if self.relaxation != "auto":
-            return float(self.relaxation)
-        chosen = isinstance(self.epsilon, str) and self.epsilon == "auto"
-        describes = kernel_name(self.kernel) != "dyadic"
-        return RELAXED if chosen and describes and np.isinf(self.C) else 0.0
-
-    def _finish(self, part, y, problem, solution, target):
-        """The machine of a solution: relaxed, and with the constant that new objects need."""
-        K, alpha, shift, curve, values = problem.K, solution.alpha, 0.0, None, None
-        share, asked = self._share(), self.threshold == "loo" or getattr(self, "probability", False)
-        if share > 0 or asked:
-            loo = LeaveOneOut(part, problem, y)
-            (values,), (alpha,) = loo.decisions(alpha[None], relaxation=share)
-        if asked and target.classifies:
-            shift, curve = self._calibrate(values, y > 0, loo)
-        elif asked:
-            shift = float(NumbersJudge(part.weights, loo.group, y).known_shift(values))
-        values = values + shift if asked else None
-        intercept = problem.b + shift
-        return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, curve, values)
-
-    def _calibrate(self, f, positive, loo):
-        """The shift of the values of one machine, and the curve for what they are then."""
-        sigmoid = fit_sigmoid(f, positive, loo.weights, loo.unit)
-        shift = -sigmoid.threshold if self.threshold == "loo" else 0.0
-        if self.probability == "isotonic":
-            return shift, fit_steps(f + shift, positive, loo.weights, loo.unit)
-        # Both classes are equally probable at 0 exactly, if the threshold has been moved to there.
-        offset = 0.0 if shift else sigmoid.offset
-        return shift, Sigmoid(sigmoid.slope, offset)
 
     def _common_share(self, description, tasks, target, clock, solver):
         """A share of epsilon_max for machines that are alike, from some of them.

@@ -105,6 +105,17 @@ class Description:
             columns=self.columns[columns],
         )
 
+    def keeping(self, matrix, index):
+        """The same rows, described by the columns `index` alone, which `matrix` holds."""
+        return Description(
+            matrix=matrix,
+            weights=self.weights,
+            digests=self.digests,
+            identity=self.identity,
+            own=None if self.own is None else self.own[index],
+            columns=self.columns[index],
+        )
+
     @property
     def places(self):
         """The places of the columns among the variables of a model, and the number of these.

@@ -215,7 +215,7 @@ class Numbers:
     classifies = False
     alike = False
     """Each output may have its own noise."""
-    paired = None
+    paired, shares = None, False
     """There are no classes."""
 
     y: np.ndarray

@@ -14,17 +14,23 @@ from .._progress import finished, progress, steps
 from .._threads import threads
 from .._typing import ArrayLike, CVLike, MatrixLike
 from .._validation import shown
-from ..estimators import PSVC, PSVR, BasePSVM, check_psvm, describe_for, prepare
+from ..estimators import (
+    PSVC,
+    PSVR,
+    BasePSVM,
+    check_psvm,
+    describe_for,
+    finish_machine,
+    prepare,
+)
 from ..matrix import (
     FEW,
     SMALL,
     DenseMatrix,
-    Standardized,
     block_slices,
     moments_of,
     with_norms,
 )
-from ..problem import Problem
 from ..solvers import WorkingSet
 from ._paths import Fold
 
@@ -111,6 +117,11 @@ def cross_val_error(
             f"model must have a number as epsilon, got {model.epsilon!r}: choosing it from "
             "all rows would look at those that are held out. Use the epsilon_ of another fit, or "
             "sklearn.model_selection.cross_val_predict, which chooses it in each fold."
+        )
+    if getattr(model, "multi_class", None) == "shared":
+        raise ValueError(
+            "model must have machines of their own: multi_class='ovo' or 'ovr', got 'shared'. Use "
+            "sklearn.model_selection.cross_val_predict."
         )
     model = clone(model)
     solver = check_psvm(model)
@@ -204,25 +215,28 @@ class _PrimedMachine:
             # Statistics that are updated carry a few more rounding errors.
             allowed = (1 + self.solver.tol) * solution.epsilon + ROUNDING * largest[f]
             if F[:, f].max(initial=0.0) <= allowed and not folds.doubtful[f]:
-                coef = np.zeros(len(self.columns))
-                coef[self.near] = solution.coef
-                yield _Predictor(coef, solution.intercept)
+                yield self.predictor(folds.parts[f].keeping(self.few, self.near), solution)
             else:
                 yield self.solve_all(folds, f, solution)
 
     def solve_near(self, folds, f, epsilon_max):
-        part = folds.parts[f]
-        K = Standardized(self.few, part.weights, part.usable[self.near])
-        start = np.where(part.usable, self.solution.alpha, 0.0)[self.near]
-        return self.solve(Problem.create(K, self.y, self.model.C, 0.0), start, epsilon_max)
+        part = folds.parts[f].keeping(self.few, self.near)
+        start = np.where(part.usable, self.solution.alpha[self.near], 0.0)
+        return self.solve(part.problem(self.y, self.model.C), start, epsilon_max)
 
     def solve_all(self, folds, f, near):
-        part = folds.parts[f]
-        K = Standardized(part.matrix, part.weights, part.usable)
-        start = np.zeros(len(self.columns))
+        part, start = folds.parts[f], np.zeros(len(self.columns))
         start[self.near] = near.alpha
-        solution = self.solve(Problem.create(K, self.y, self.model.C, 0.0), start)
-        return _Predictor(solution.coef, solution.intercept)
+        return self.predictor(part, self.solve(part.problem(self.y, self.model.C), start))
+
+    def predictor(self, part, solution):
+        """What the model makes of a solution without some rows."""
+        problem = part.problem(self.y, self.model.C).with_parameters(epsilon=solution.epsilon)
+        machine = finish_machine(self.model, part, self.y, problem, solution)
+        coef = np.zeros(len(self.columns))
+        some, shift = problem.K.coef(machine.alpha)
+        coef[np.isin(self.columns, part.columns)] = some
+        return _Predictor(coef, machine.intercept + shift)
 
     def residual(self, folds, f, solution):
         """``w (y - f(x))`` of the rows, 0 for those held out."""
