@@ -88,7 +88,8 @@ def test_rows_that_are_interpolated_have_no_value(rng):
     y = rng.normal(size=10)
     description = describe(K, np.ones(10), "dyadic", digests=row_digests(K))
     problem = description.problem(y, np.inf)
-    (alpha,) = exact_path(problem, np.array([1e-9 * problem.epsilon_max]))
+    epsilons = np.array([1e-9 * problem.epsilon_max])
+    (alpha,) = exact_path(problem.K.gram(), problem.l, np.inf, epsilons)
     assert np.count_nonzero(alpha) == 9
     values, _ = LeaveOneOut(description, problem, y).decisions(alpha[None], problem.K.gram())
     assert np.isnan(values).all()
@@ -100,7 +101,7 @@ def test_the_exact_path_has_the_solutions(C, rng):
     description = describe(X, rng.uniform(0.5, 2.0, size=120), RBF(1.0))
     problem = description.problem(2.0 * y - 1, C)
     epsilons = problem.epsilon_max * 10.0 ** (-np.arange(1, 31) / 10)
-    alphas = list(exact_path(problem, epsilons))
+    alphas = list(exact_path(problem.K.gram(), problem.l, C, epsilons))
     assert len(alphas) == 30
     for epsilon, alpha in zip(epsilons, alphas, strict=True):
         stated = problem.with_parameters(epsilon=epsilon)
@@ -138,10 +139,10 @@ def test_the_error_is_near_that_of_real_leave_one_out(X, y):
         assert error == pytest.approx(expected, rel=0.1)
 
 
-def sigmoid_of(values, y):
-    """Slope and middle of the sigmoid with Platt's targets, by scikit-learn."""
+def sigmoid_of(values, y, more=1.0):
+    """Slope and middle of the sigmoid with `more` rows in the other class, by scikit-learn."""
     counts = {label: np.sum(y == label) for label in (-1, 1)}
-    high = {label: (count + 1) / (count + 2) for label, count in counts.items()}
+    high = {label: (count + more) / (count + 2 * more) for label, count in counts.items()}
     X = np.clip(values, -3, 3)[:, None]
     weights = np.array([high[label] for label in y])
     model = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000)
@@ -198,7 +199,7 @@ def test_the_threshold_of_classes_is_the_middle_of_a_sigmoid(share):
     model = PSVC(epsilon=share, epsilon_unit="max", gamma=5.0).fit(X, y)
     plain = PSVC(epsilon=share, epsilon_unit="max", gamma=5.0, threshold="mean").fit(X, y)
     shift = model.intercept_ - plain.intercept_
-    slope, threshold = sigmoid_of(model.loo_decision_ - shift, 2 * y - 1)
+    slope, threshold = sigmoid_of(model.loo_decision_ - shift, 2 * y - 1, more=0.25)
     assert slope > 0
     # 1e10 is not infinity, and LogisticRegression stops early
     assert shift == pytest.approx(-threshold, abs=1e-4)

@@ -200,6 +200,25 @@ def check_vector(name, value):
     return array
 
 
+def check_weights(sample_weight, L):
+    """Weights as a float64 array, or None."""
+    if sample_weight is None:
+        return None
+    weights = check_vector("sample_weight", sample_weight)
+    if weights.shape != (L,):
+        raise ValueError(
+            f"sample_weight must have one entry for each of the {L} rows, got an array of shape "
+            f"{weights.shape}."
+        )
+    if (weights < 0).any():
+        raise ValueError("sample_weight must not be negative.")
+    if weights.max() > np.finfo(float).max / (4 * L):
+        raise ValueError("sample_weight is too large to be summed in double precision; scale it.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
+    return weights
+
+
 def refuse_sparse(value, message):
     """Raise a ValueError with this message if the value is a sparse matrix."""
     if sp.issparse(value):

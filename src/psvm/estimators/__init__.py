@@ -1,6 +1,7 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
 from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_values
+from ._calibration import Calibration, Steps
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import choose_epsilon
 from ._estimators import PSVC, PSVR, has_probability
@@ -16,6 +17,7 @@ from ._kernel import (
 )
 from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
+from ._sigmoid import Sigmoid
 from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare
 from ._unwrap import (
     described_matrix,

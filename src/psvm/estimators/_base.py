@@ -24,12 +24,14 @@ from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
+from ._calibration import Calibration, Curve, fit_steps
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import RELAXED, choose_epsilon
 from ._judge import Judge
 from ._kernel import KernelMixin, kernel_name
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._loo import LeaveOneOut
+from ._sigmoid import Sigmoid, fit_sigmoid
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
@@ -49,8 +51,8 @@ class Machine(NamedTuple):
     solution: Solution
     alpha: np.ndarray
     """Its variables, which may be relaxed."""
-    slope: float = 0.0
-    """Of the sigmoid of its values."""
+    curve: Curve | None = None
+    """What turns its decision values into probabilities."""
     left_out: np.ndarray | None = None
     """Values of its rows without their own part; NaN where they mean nothing."""
 
@@ -223,17 +225,28 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _finish(self, part, y, problem, solution, target):
         """The machine of a solution: relaxed, and with the constant that new objects need."""
-        K, alpha, shift, slope, values = problem.K, solution.alpha, 0.0, 0.0, None
+        K, alpha, shift, curve, values = problem.K, solution.alpha, 0.0, None, None
         share, asked = self._share(), self.threshold == "loo" or getattr(self, "probability", False)
         if share > 0 or asked:
             loo = LeaveOneOut(part, problem, y)
             (values,), (alpha,) = loo.decisions(alpha[None], relaxation=share)
-        if asked:
-            shift, slope = Judge(y, part.weights, loo.group, target.classifies).known(values)
-        shift = shift if self.threshold == "loo" else 0.0
+        if asked and target.classifies:
+            shift, curve = self._calibrate(values, y > 0, loo)
+        elif asked:
+            shift, _ = Judge(y, part.weights, loo.group, classifies=False).known(values)
         values = values + shift if asked else None
         intercept = problem.b + shift
-        return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, slope, values)
+        return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, curve, values)
+
+    def _calibrate(self, f, positive, loo):
+        """The shift of the values of one machine, and the curve for what they are then."""
+        sigmoid = fit_sigmoid(f, positive, loo.weights, loo.unit)
+        shift = -sigmoid.threshold if self.threshold == "loo" else 0.0
+        if self.probability == "isotonic":
+            return shift, fit_steps(f + shift, positive, loo.weights, loo.unit)
+        # Both classes are equally probable at 0 exactly, if the threshold has been moved to there.
+        offset = 0.0 if shift else sigmoid.offset
+        return shift, Sigmoid(sigmoid.slope, offset)
 
     def _common_share(self, description, tasks, target, clock, solver):
         """A share of epsilon_max for machines that are alike, from some of them.
@@ -318,6 +331,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         else:
             vars(self).pop("solution_", None)
         self._keep_left_out(machines, description, target)
+        vars(self).pop("calibration_", None)
+        if getattr(self, "probability", False):
+            curves = tuple(machine.curve for machine in machines)
+            self.calibration_ = Calibration(target.scheme, len(target.classes), curves)
         if description.kernel is not None:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]

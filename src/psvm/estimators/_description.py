@@ -173,8 +173,8 @@ def describe_for(model, X, weights, target, digests=None):
             f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
         )
     drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
-    asked = isinstance(model.epsilon, str) or model.threshold == "loo"
-    if digests is None and (drawn or asked):
+    asked = model.threshold == "loo" or getattr(model, "probability", False)
+    if digests is None and (drawn or asked or isinstance(model.epsilon, str)):
         digests = digests_of(X, model.kernel)
     kernel = choose_kernel(model, X, weights)
     options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._folds import assign_folds
 from .._progress import say
 from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
+from ._fold_moments import fold_values
 from ._judge import Judge
 from ._loo import LeaveOneOut
 
@@ -23,7 +24,7 @@ DENSEST = 0.5
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
 LARGEST_GRAM = 2048
-"""Columns up to which the products of all of them are formed for leave-one-out values."""
+"""Columns up to which the products of all of them are formed."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -151,7 +152,7 @@ def _groups(description):
 def _left_out(description, problem, y, epsilons, relaxation):
     """The leave-one-out values along the exact path of all rows, some points at a time."""
     loo, Q = LeaveOneOut(description, problem, y), problem.K.gram()
-    path = exact_path(problem, np.array(epsilons[1:]), Q)
+    path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
     alphas = [np.zeros(problem.K.shape[1])]
     while alphas:
         decisions, _ = loo.decisions(np.array(alphas), Q, relaxation)
@@ -164,8 +165,12 @@ def _left_out(description, problem, y, epsilons, relaxation):
 
 def _held_out(description, problem, y, epsilons, solver):
     """The values of the rows of each fold along the path of the others."""
-    solver = _exact(solver)
     folds = assign_folds(description.digests, y, description.weights)
+    if problem.K.shape[1] <= LARGEST_GRAM:
+        for values in fold_values(description, y, problem.C, epsilons, folds):
+            yield [PathPoint(f, count) for f, count in zip(*values, strict=True)]
+        return
+    solver = _exact(solver)
     total, paths, outs = description.weights.sum(), [], []
     for fold in range(folds.max() + 1):
         part = description.counting(folds != fold)

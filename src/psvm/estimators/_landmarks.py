@@ -113,6 +113,12 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     return {"kmeans": _centres, "random": _sample, "pca": _directions}[rule](X, weights, count, rng)
 
 
+def count_distinct(description):
+    """The number of distinct rows with weight."""
+    pairs = zip(description.digests, description.weights, strict=True)
+    return len({digest for digest, weight in pairs if weight > 0})
+
+
 class Draw:
     """Training objects in an order that depends on their content only; the first ones describe.
 

@@ -42,6 +42,11 @@ class LeaveOneOut:
         self.total = np.bincount(self.group, self.weights)
         self.own = None if description.own is None else description.present
 
+    @property
+    def unit(self):
+        """The weight that counts as one row: the number of distinct rows is that of Kish (1965)."""
+        return self.total @ self.total / self.total.sum()
+
     def decisions(self, alphas, Q=None, relaxation=0.0):
         """Values of f for each row without it; NaN where they mean nothing.
 

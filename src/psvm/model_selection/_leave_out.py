@@ -15,7 +15,15 @@ from .._threads import threads
 from .._typing import ArrayLike, CVLike, MatrixLike
 from .._validation import shown
 from ..estimators import PSVC, PSVR, BasePSVM, check_psvm, describe_for, prepare
-from ..matrix import FEW, DenseMatrix, Standardized, block_slices, with_norms
+from ..matrix import (
+    FEW,
+    SMALL,
+    DenseMatrix,
+    Standardized,
+    block_slices,
+    moments_of,
+    with_norms,
+)
 from ..problem import Problem
 from ..solvers import WorkingSet
 from ._paths import Fold
@@ -24,8 +32,6 @@ NEAR = 0.7
 """Columns whose ``|F|`` is that near to epsilon may join when rows leave."""
 ROUNDING = 1e-9
 """Errors of updated statistics, as a share of ``||K̃'y||_inf``."""
-SMALL = 1e-8
-"""A column that loses all but this share of its squared norm has no variance left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,18 +242,21 @@ class _Few(DenseMatrix):
 
     def __init__(self, K, weights):
         super().__init__(np.ascontiguousarray(K))
-        self.weights = weights
-        (self.means, _, _), _, self.Q = super().moments(weights)
+        self.weights, self.all = weights, _moments(self, weights)
 
     def moments(self, weights, v=None):
         out = np.flatnonzero(weights != self.weights)
-        deviation, total = self.K[out] - self.means, weights.sum()
-        shift = -(self.weights[out] @ deviation) / total
-        Q = self.Q - (deviation.T * self.weights[out]) @ deviation
-        Q -= total * np.multiply.outer(shift, shift)
-        squares = np.where(Q.diagonal() > SMALL * self.Q.diagonal(), Q.diagonal(), 0.0)
+        if not len(out) or weights.sum() <= SMALL * self.all.weight:
+            return super().moments(weights, v)
+        left = self.all - _moments(DenseMatrix(self.K[out]), self.weights[out])
         product = None if v is None else self.rmatvec(v)
-        return with_norms(self.means + shift, squares, weights), product, Q
+        statistics = with_norms(left.means, left.products.diagonal(), weights)
+        return statistics, product, left.products
+
+
+def _moments(matrix, weights):
+    """Those of the columns alone."""
+    return moments_of(matrix, np.empty((len(weights), 0)), weights)
 
 
 class _Folds:
