@@ -169,6 +169,8 @@ cdef enum:
 cdef double SETTLED = 1e-20   # loss that the last step of Newton's method gains
 cdef double ROUNDING = 1e-15  # loss that is rounding error
 
+cdef double FLAT = 1e-13      # spread of decisions, beside their size, that is rounding error
+
 
 def sigmoids(
     const double[:, ::1] decisions, const double[::1] targets, const double[::1] weights,
@@ -226,7 +228,7 @@ cdef bint _fit_sigmoid(
             z[i] -= mean
             square += w[i] * z[i] * z[i]
     square = sqrt(square / total)
-    if not square > 1e-12 * limit:  # constant decisions, or some that mean nothing
+    if not square > FLAT * (fabs(mean) + square):  # constant, or some that mean nothing
         return False
     for i in range(L):
         if w[i] > 0:

@@ -27,10 +27,11 @@ from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_
 from ._calibration import Calibration, Curve, fit_steps
 from ._description import describe_for, is_measured, rounded
 from ._epsilon import RELAXED, choose_epsilon
-from ._judge import Judge
+from ._judge import NumbersJudge
 from ._kernel import KernelMixin, kernel_name
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._loo import LeaveOneOut
+from ._shared import fit_shared
 from ._sigmoid import Sigmoid, fit_sigmoid
 
 SEARCHES = 6
@@ -184,7 +185,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self._tell_landmarks(description)
             starts = self._make_starts(len(tasks), description)
             epsilon, unit = self.epsilon, self.epsilon_unit
-            if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
+            if target.shares:
+                machines, tasks = self._fit_shared(description, tasks, solver, clock), []
+                starts = []
+            elif isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, target, clock, solver)
             for task, start in zip(steps(tasks, "machine"), starts, strict=True):
                 part = description.part(task.rows)
@@ -200,8 +204,26 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                 solution = clock.limit(solver).minimise(problem, start=start)
                 machines.append(self._finish(part, task.target, problem, solution, target))
             self._keep(machines, description, target)
-        self._tell([machine.solution for machine in machines])
+        self._tell(self.solutions_)
         return self
+
+    def _fit_shared(self, description, tasks, solver, clock):
+        """Machines that share their support."""
+        Y = np.array([task.target for task in tasks])
+        found = fit_shared(
+            description, Y, self.epsilon, self.epsilon_unit, self._share(), solver, clock
+        )
+        K, machines = description.problem(Y[0], np.inf).K, []
+        shifts = found.shifts if self.threshold == "loo" else np.zeros(len(Y))
+        for y, alpha, shift, values in zip(Y, found.alphas, shifts, found.left_out, strict=True):
+            values, curve = values + shift, None
+            if self.probability:
+                fit = fit_steps if self.probability == "isotonic" else fit_sigmoid
+                curve = fit(values, y > 0, description.weights, found.unit)
+            b = K.mean(y) + shift
+            machine = description.columns, K.means, K.norms, b, found.solution, alpha, curve, values
+            machines.append(Machine(*machine))
+        return machines
 
     def _choose(self, part, y, target, solver):
         """The choice of epsilon for one machine."""
@@ -233,7 +255,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if asked and target.classifies:
             shift, curve = self._calibrate(values, y > 0, loo)
         elif asked:
-            shift, _ = Judge(y, part.weights, loo.group, classifies=False).known(values)
+            shift = float(NumbersJudge(part.weights, loo.group, y).known_shift(values))
         values = values + shift if asked else None
         intercept = problem.b + shift
         return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, curve, values)
@@ -301,7 +323,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         Of the descriptive objects only the support is kept.
         """
         single = target.single
-        solutions = tuple(machine.solution for machine in machines)
+        # machines that share have one solution
+        solutions = tuple(dict.fromkeys(machine.solution for machine in machines))
         places, P = description.places
         alpha, means, norms = np.zeros((3, len(machines), P))
         for number, machine in enumerate(machines):
@@ -311,7 +334,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             norms[number, here] = machine.norms
         support = np.flatnonzero(alpha.any(axis=0))
         intercepts = np.array([machine.intercept for machine in machines])
-        epsilons = np.array([solution.epsilon for solution in solutions])
+        epsilons = np.array([machine.solution.epsilon for machine in machines])
         self.epsilon_ = float(epsilons[0]) if single else epsilons
         self.alpha_ = alpha[0] if single else alpha
         self.landmarks_ = description.own
@@ -437,16 +460,32 @@ def check_psvm(model):
     check_landmarks(model.landmarks, model.kernel)
     if is_classifier(model):
         _check_schemes(model.multi_class, model.decision_function_shape)
+        _check_shared(model)
     return make_solver(
         model.solver, tol=model.tol, max_iter=model.max_iter, max_time=model.max_time
     )
 
 
 def _check_schemes(multi_class, shape):
-    if multi_class == "ovr" and shape == "ovo":
+    if multi_class in ("ovr", "shared") and shape == "ovo":
         raise ValueError(
             "decision_function_shape='ovo' needs multi_class='ovo': machines of one class "
             "against the rest have no values of pairs."
+        )
+
+
+def _check_shared(model):
+    """What machines that share their support cannot have."""
+    if model.multi_class != "shared":
+        return
+    if np.isfinite(model.C):
+        raise ValueError(
+            f"multi_class='shared' needs C=inf, got {model.C!r}: there is no bound on what a "
+            "support object has in all machines. Use multi_class='ovo'."
+        )
+    if isinstance(model.epsilon, str) and model.epsilon != "auto":
+        raise ValueError(
+            f"multi_class='shared' needs a number or epsilon='auto', got {model.epsilon!r}."
         )
 
 

@@ -173,8 +173,9 @@ def describe_for(model, X, weights, target, digests=None):
             f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
         )
     drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
-    asked = model.threshold == "loo" or getattr(model, "probability", False)
-    if digests is None and (drawn or asked or isinstance(model.epsilon, str)):
+    asked = isinstance(model.epsilon, str) or model.threshold == "loo"
+    asked = asked or getattr(model, "probability", False)
+    if digests is None and (drawn or asked):
         digests = digests_of(X, model.kernel)
     kernel = choose_kernel(model, X, weights)
     options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}

@@ -13,8 +13,8 @@ epsilon : "auto", "cv", "aicc" or float, default="auto"
     is within two standard errors, and a fifth, of the smallest one. With more than 2048 columns
     it is "cv": the same with five folds along paths of their own. Folds depend on the content
     of the rows only, and equal rows leave together. "aicc" minimises the corrected Akaike
-    criterion along one path. With more than six machines for classes, six of them choose, and the geometric
-    mean of their shares of ``||K̃'y||_inf`` serves all.
+    criterion along one path. With more than six machines for classes, six of them choose, and
+    the geometric mean of their shares of ``||K̃'y||_inf`` serves all.
 epsilon_unit : {"absolute", "max"}, default="absolute"
     "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
     variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
@@ -40,7 +40,7 @@ Kernel or callable, default="rbf"
 landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
 object with fit, default=None
     The descriptive vectors z_j. None means the (distinct) training vectors, or some of them if
-    there are more than 2,000: 500 of hardly more than that, 890 of 20,000, 1,330 of 100,000 and
+    there are more than 2,000: 700 of hardly more than that, 933 of 20,000, 1,141 of 100,000 and
     a fifth of that number of each class at least, if pairs of classes have machines. If half of
     them would have a squared error that is more than 15 % larger, up to 2,000 describe, but at
     most 1,118 of 20,000. The content of the rows decides which, so that their order does not

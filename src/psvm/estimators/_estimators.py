@@ -50,9 +50,12 @@ class PSVC(ClassifierMixin, BasePSVM):
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights. Not for multi-label targets.
-    multi_class : {"ovo", "ovr"}, default="ovo"
+    multi_class : {"auto", "shared", "ovo", "ovr"}, default="auto"
         Machines for more than two classes: one for each pair of classes, which vote (the sums of
-        their values decide among equals), or one for each class against the rest.
+        their values decide among equals, "ovo"), or one for each class against the rest, each
+        with support objects of its own ("ovr") or from a common set ("shared"), which is several
+        times smaller. "shared" needs ``C=inf`` and products of all columns. "auto" is "shared"
+        with ``epsilon="auto"``, ``C=inf`` and at most 2048 columns, and "ovo" otherwise.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         With ``multi_class="ovo"`` and more than two classes: one decision value per class, or
         those of all pairs.
@@ -97,12 +100,12 @@ class PSVC(ClassifierMixin, BasePSVM):
     >>> PSVC(kernel="dyadic", epsilon=3.5).fit(K, y).support_
     array([ 7, 42])
 
-    Three classes are three pairs:
+    Three classes have three machines, which share their support objects:
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = PSVC().fit(X, y)
-    >>> model.alpha_.shape, bool(model.score(X, y) > 0.95)
+    >>> model.alpha_.shape, bool(model.score(X, y) > 0.95 and model.n_support_ < 20)
     ((3, 150), True)
     """
 
@@ -111,7 +114,7 @@ class PSVC(ClassifierMixin, BasePSVM):
 
     _constraints: ClassVar = {
         "class_weight": Later(),
-        "multi_class": Choice("ovo", "ovr"),
+        "multi_class": Choice("auto", "shared", "ovo", "ovr"),
         "decision_function_shape": Choice("ovr", "ovo"),
         "probability": Either(Choice("sigmoid", "isotonic"), Flag()),
     }
@@ -135,7 +138,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         n_landmarks: int = 100,
         random_state: RandomState = None,
         class_weight: ClassWeight = None,
-        multi_class: Literal["ovo", "ovr"] = "ovo",
+        multi_class: Literal["auto", "shared", "ovo", "ovr"] = "auto",
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         probability: bool | Literal["sigmoid", "isotonic"] = False,
         tol: float = 1e-4,

@@ -23,7 +23,7 @@ FITTED = ("cluster_centers_", "means_", "components_")
 """Where a fitted object may have vectors that describe."""
 MOST = 2_000
 """Up to so many distinct training objects describe unless the user says which."""
-FEW = 500
+FEW = 700
 """Of hardly more than that, so many describe unless more of them pay."""
 PER_CLASS = 5
 """A class has at least one in so many of them, if pairs of classes have machines of their own."""
@@ -113,12 +113,6 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     return {"kmeans": _centres, "random": _sample, "pca": _directions}[rule](X, weights, count, rng)
 
 
-def count_distinct(description):
-    """The number of distinct rows with weight."""
-    pairs = zip(description.digests, description.weights, strict=True)
-    return len({digest for digest, weight in pairs if weight > 0})
-
-
 class Draw:
     """Training objects in an order that depends on their content only; the first ones describe.
 
@@ -151,7 +145,7 @@ class Draw:
     @property
     def few(self):
         """How many describe unless more of them pay: slowly more with the number of rows."""
-        return int(FEW * (self.n_distinct / MOST) ** 0.25)
+        return int(FEW * (self.n_distinct / MOST) ** (1 / 8))
 
     @property
     def many(self):

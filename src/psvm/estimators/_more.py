@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..solvers import exact_path
-from ._landmarks import count_distinct
+from ._epsilon import count_distinct
 
 WORTH = 0.15
 """More columns pay if the last doubling has lowered the squared error by more than this share."""

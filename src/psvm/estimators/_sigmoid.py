@@ -12,17 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from .._core._leave_one_out import sigmoids
+
 SMOOTHING = 0.25
 """Rows by which each class counts in the other one. Platt's one row gives the same thresholds, but
 probabilities that are too close to 1/2, most of all where those of several pairs are coupled."""
 TAIL = 0.1
 """Share at each end of a class whose values may be of any size."""
-MAX_STEPS = 50
-"""Newton steps, and halvings of one; seven and none are usual."""
-CLOSE = 1e-13
-"""The last step is the one that promises to lower the loss by a smaller share."""
-RIDGE = 1e-12
-"""Added to the curvature, so that it is never zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +86,10 @@ def fit_sigmoid(f, positive, weights, unit=1.0):
         return constant
     targets = smoothed(positive, weights, unit)
     f, weights = clipped(f, positive, weights), weights / weights.sum()
-    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
-        mean = weights @ f
-        spread = np.sqrt(weights @ (f - mean) ** 2)
-        slope, offset = logistic_regression((f - mean) / spread, targets, weights)
-        sigmoid = Sigmoid(float(slope / spread), float(offset - slope * (mean / spread)))
-    usable = slope > 0 and np.isfinite([sigmoid.slope, sigmoid.offset]).all()
+    slopes, thresholds = sigmoids(np.ascontiguousarray(f[None]), targets, weights, np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):
+        sigmoid = Sigmoid(float(slopes[0]), float(-slopes[0] * thresholds[0]))
+    usable = sigmoid.rises and np.isfinite([sigmoid.slope, sigmoid.offset]).all()
     return sigmoid if usable else constant
 
 
@@ -145,44 +139,10 @@ def quantiles(values, weights, shares):
     return values[order[np.searchsorted(below, np.array(shares) * below[-1])]]
 
 
-def logistic_regression(z, targets, weights):
-    """Slope and offset of the largest likelihood; NaN if Newton's method does not converge.
+def weight_of_one(total):
+    """The weight that counts as one row, where groups of equal rows have these weights in all.
 
-    They minimise ``sum_i w_i (log(1 + exp(u_i)) - t_i u_i)`` with ``u = slope z + offset``, where z
-    has mean 0 and variance 1. Steps are halved until the loss falls as its gradient promises.
+    It is Kish's: as many rows of that weight would be worth as much. So it makes no difference in
+    which unit weights are given, nor whether a row stands there twice or has the weight 2.
     """
-    share = weights @ targets
-    theta = np.array([0.0, np.log(share / (1 - share))])
-    u = np.full(len(z), theta[1])
-    loss = _loss(u, targets, weights)
-    for _ in range(MAX_STEPS):
-        step, promised = _newton_step(z, u, targets, weights)
-        if promised <= CLOSE * loss:
-            return theta + step
-        for halvings in range(MAX_STEPS):
-            ahead = theta + 0.5**halvings * step
-            u = ahead[0] * z + ahead[1]
-            new = _loss(u, targets, weights)
-            if new <= loss - 1e-4 * 0.5**halvings * promised:
-                break
-        else:
-            return np.nan, np.nan
-        theta, loss = ahead, new
-    return np.nan, np.nan
-
-
-def _loss(u, targets, weights):
-    """The loss as a sum of positive terms, which has all its digits."""
-    size = np.abs(u)
-    return weights @ (np.log1p(np.exp(-size)) + size * np.where(u > 0, 1 - targets, targets))
-
-
-def _newton_step(z, u, targets, weights):
-    """Newton's step for slope and offset, and twice the decrease that it promises."""
-    p = expit(u)
-    slack, curvature = weights * (p - targets), weights * p * (1 - p)
-    gradient = np.array([slack @ z, slack.sum()])
-    bent = curvature * z
-    a, b, c = bent @ z + RIDGE, bent.sum(), curvature.sum() + RIDGE
-    step = np.array([[-c, b], [b, -a]]) @ gradient / (a * c - b * b)
-    return step, -gradient @ step
+    return total @ total / total.sum()
