@@ -26,6 +26,8 @@ LEAP = 1.25
 """(and if the last point has that many times more, it is not chosen),"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
+FEW, FURTHER = 50, 6
+"""With so few support objects, so many points of the path are judged at once."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -186,7 +188,8 @@ def _left_out(description, problem, y, epsilons, relaxation, rows):
             PathPoint(f, np.count_nonzero(alpha), alpha)
             for alpha, f in zip(alphas, decisions, strict=True)
         ]
-        alphas = list(islice(path, AHEAD))
+        few = np.count_nonzero(alphas[-1]) <= FEW
+        alphas = list(islice(path, FURTHER if few else AHEAD))
 
 
 def _held_out(description, problem, y, epsilons, solver):
