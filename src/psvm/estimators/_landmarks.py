@@ -145,7 +145,7 @@ class Draw:
     @property
     def few(self):
         """How many describe unless more of them pay: slowly more with the number of rows."""
-        return int(FEW * (self.n_distinct / MOST) ** (1 / 8))
+        return int(FEW * (self.n_distinct / MOST) ** 0.25)
 
     @property
     def many(self):

@@ -215,6 +215,7 @@ class Numbers:
     classifies = False
     alike = False
     """Each output may have its own noise."""
+    shares = False
     paired = None
     """There are no classes."""
 
