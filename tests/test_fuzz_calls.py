@@ -105,6 +105,7 @@ RESULTS = {
     "psvm.EpsilonPath",
     "psvm.HeldOut",
     "psvm.MatrixSpectrum",
+    "psvm.Moments",
     "psvm.Solution",
     "psvm.evaluation.AreaEstimate",
     "psvm.evaluation.Comparison",
@@ -383,6 +384,11 @@ def _function_arguments():
         "psvm.EpsilonPath.alpha_at": {"epsilon": 1.0},
         "psvm.evaluation.RocBand.plot": {},
         "psvm.MatrixSpectrum.plot": {},
+        "psvm.Moments.of": {"K": X, "y": X[:, 0]},
+        "psvm.Moments.coef": {"alpha": X[0]},
+        "psvm.Moments.correlations": {"target": 0},
+        "psvm.Moments.keep": {"columns": [0]},
+        "psvm.Moments.squared_error": {"coef": X[0], "intercept": 1.0},
         **{
             f"psvm.selection.rankings.{name}": data
             for name in psvm.selection.rankings.__all__
@@ -394,6 +400,10 @@ def _function_arguments():
         "psvm.EpsilonPath.alpha_at": path.alpha_at,
         "psvm.evaluation.RocBand.plot": band.plot,
         "psvm.MatrixSpectrum.plot": psvm.matrix_spectrum(X @ X.T).plot,
+        **{
+            f"psvm.Moments.{name}": getattr(psvm.Moments.of(X, X[:, 0]), name)
+            for name in ("coef", "correlations", "keep", "squared_error")
+        },
     }
 
 

@@ -19,9 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from psvm import PSVC, PSVR
-from psvm.estimators._landmarks import LARGE, find_landmarks
-from psvm.kernels import RBF, Kernel, Linear, normalized
+from psvm import PSVC, PSVCCV, PSVR, cross_val_error
+from psvm.estimators import Description
+from psvm.estimators._landmarks import LARGE, MOST, find_landmarks
+from psvm.kernels import RBF, Kernel, Linear, Spectrum, normalized
+from psvm.matrix import as_matrix
 from reference import AGAIN, assert_same_solution, decided
 
 TIGHT = {"tol": 1e-9}
@@ -255,7 +257,7 @@ def test_sparse_rows():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"landmarks": "centres"}, "landmarks must be one of 'kmeans', 'random', 'pca'"),
+        ({"landmarks": "centres"}, "landmarks must be one of 'all', 'kmeans', 'random', 'pca'"),
         ({"landmarks": 0}, "landmarks must be an integer >= 1"),
         ({"landmarks": 2.5}, "landmarks must be an integer >= 1"),
         ({"landmarks": True}, "landmarks must be an integer >= 1"),
@@ -407,3 +409,139 @@ def test_plain_callables_still_are_kernels():
     X, y = moons()
     model = PSVC(kernel=lambda A, B: -pairwise_distances(A, B), landmarks=20, random_state=0)
     assert model.fit(X, y).score(X, y) > 0.9
+
+
+# ---------------------------------------------------------------- some of many training objects
+
+
+def many_moons(n=2300, seed=0):
+    return make_moons(n, noise=0.25, random_state=seed)
+
+
+def test_up_to_two_thousand_training_objects_describe():
+    X, y = moons(MOST, seed=1)
+    model = PSVC(epsilon=0.3, epsilon_unit="max").fit(X, y)
+    assert_array_equal(model.landmarks_, np.arange(MOST))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_some_of_many_training_objects_describe(make, capsys):
+    """The model is that of the dyadic matrix of these, and its places are those of the rows."""
+    X, y = many_moons()
+    parameters = {"epsilon": 0.1, "epsilon_unit": "max", **TIGHT}
+    model = PSVC(gamma=1.0, verbose=True, **parameters).fit(make(X), y)
+    chosen = model.landmarks_
+    assert 700 <= len(chosen) < 800 and len(np.unique(chosen)) == len(chosen)
+    assert f"described by {len(chosen)} of 2,300 training objects" in capsys.readouterr().out
+    dyadic = PSVC(kernel="dyadic", **parameters).fit(rbf_kernel(X, X[chosen], gamma=1.0), y)
+    assert model.alpha_.shape == (2300,)
+    # both solve to a violation of 1e-9 epsilon
+    assert_allclose(model.alpha_[chosen], dyadic.alpha_, atol=1e-6)
+    assert set(model.support_) <= set(chosen)
+    kept = model.support_objects_
+    assert_array_equal(kept.toarray() if sp.issparse(kept) else kept, X[model.support_])
+
+
+def test_all_training_objects_describe_on_demand():
+    X, y = many_moons()
+    model = PSVC(landmarks="all", epsilon=0.3, epsilon_unit="max").fit(X, y)
+    assert_array_equal(model.landmarks_, np.arange(2300))
+    K = rbf_kernel(X, gamma=1.0)
+    for landmarks in (None, "all"):
+        given = PSVC(kernel="precomputed", landmarks=landmarks, epsilon=5.0).fit(K, y)
+        assert_array_equal(given.landmarks_, np.arange(2300))
+    assert PSVC(landmarks=9, random_state=0, epsilon=1.0).fit(X, y).landmarks_ is None
+
+
+def test_the_content_decides_which_describe(rng):
+    X, y = many_moons()
+    order = rng.permutation(len(y))
+    plain, shuffled = PSVC().fit(X, y), PSVC().fit(X[order], y[order])
+    assert_array_equal(np.sort(order[shuffled.landmarks_]), plain.landmarks_)
+    assert shuffled.epsilon_ == pytest.approx(plain.epsilon_, rel=1e-9)
+    # Rows twice, and rows without weight.
+    twice = rng.integers(0, len(y), size=300)
+    repeated = PSVC().fit(
+        np.vstack([X, X[twice], X + 9]),
+        np.concatenate([y, y[twice], y]),
+        sample_weight=np.repeat([1.0, 0.0], [len(y) + 300, len(y)]),
+    )
+    weighted = PSVC().fit(X, y, sample_weight=1.0 + np.bincount(twice, minlength=len(y)))
+    assert_array_equal(repeated.landmarks_, weighted.landmarks_)
+    assert_array_equal(weighted.landmarks_, plain.landmarks_)
+    assert repeated.epsilon_ == pytest.approx(weighted.epsilon_, rel=1e-6)
+    # The last digits, in which processors differ, do not decide.
+    assert_array_equal(PSVC().fit(X * (1 + 1e-15), y).landmarks_, plain.landmarks_)
+
+
+def test_every_pair_of_classes_has_objects(rng):
+    """Rare classes have a fifth of the landmarks, or all their objects."""
+    X = rng.normal(size=(2500, 2))
+    y = np.repeat([0, 1, 2], [2300, 150, 50])
+    X[:, 0] += 3 * y
+    model = PSVC(epsilon=0.2, epsilon_unit="max").fit(X, y)
+    counts = np.bincount(y[model.landmarks_])
+    assert counts[1] >= 100 and counts[2] == 50 and counts[0] > 400
+    everything = PSVC(epsilon=0.2, epsilon_unit="max", multi_class="ovr").fit(X, y)
+    assert 700 <= len(everything.landmarks_) < 800
+
+
+def test_more_describe_where_that_pays(rng):
+    """The target needs many columns; with noise it does not."""
+    X = rng.uniform(-1, 1, size=(2200, 4))
+    y = np.sin(3 * X[:, 0]) * np.cos(4 * X[:, 1]) + X[:, 2] * X[:, 3]
+    smooth = PSVR(epsilon=0.1, epsilon_unit="max", gamma=1.0).fit(X, y)
+    noisy = PSVR(epsilon=0.1, epsilon_unit="max", gamma=1.0).fit(X, y + rng.normal(size=2200))
+    assert len(smooth.landmarks_) == 2000 and len(noisy.landmarks_) < 800
+
+
+def test_sequences_are_drawn_as_well(rng):
+    X = np.array(["".join(rng.choice(list("ab"), size=14)) for _ in range(2400)], dtype=object)
+    y = np.array(["aab" in x for x in X])
+    model = PSVC(kernel=Spectrum(3), epsilon=0.1, epsilon_unit="max").fit(X, y)
+    assert len(model.landmarks_) < 800 and model.score(X, y) > 0.9
+
+
+def test_searches_describe_by_some_as_well():
+    X, y = many_moons()
+    search = PSVCCV(epsilons=[0.1], Cs=[np.inf], gammas=[1.0], cv=2).fit(X, y)
+    direct = PSVC(gamma=1.0).fit(X, y)
+    assert_array_equal(search.best_estimator_.landmarks_, direct.landmarks_)
+
+
+def test_a_row_takes_its_column_with_it(rng):
+    """Columns describe by some rows; equal rows are one object, whichever of them is drawn."""
+    K = rng.normal(size=(7, 3))
+    identity, own = np.array([0, 1, 2, 0, 3, 4, 1]), np.array([1, 3, 5])
+    whole = Description(as_matrix(K), np.ones(7), None, identity, own, np.arange(3))
+    assert whole.usable.all()
+    assert_array_equal(whole.present, [1, 0, 5])
+    without = whole.counting(np.array([1, 1, 1, 1, 1, 0, 1]))
+    assert_array_equal(without.usable, [True, True, False])
+    # Row 1 leaves, but row 6 is the same object.
+    assert_array_equal(whole.counting(np.arange(7) != 1).usable, [True, True, True])
+    assert_array_equal(whole.counting(np.arange(7) != 1).present, [6, 0, 5])
+    part = whole.part(np.array([0, 1, 2, 5]))
+    assert_array_equal(part.columns, [0, 2])
+    assert_array_equal(part.own, [1, 3])
+    assert_array_equal(part.matrix.columns(slice(None)), K[np.ix_([0, 1, 2, 5], [0, 2])])
+
+
+def test_errors_of_held_out_rows_are_those_of_fits_without_them(monkeypatch):
+    """With every column that is left: the rows that are held out do not describe."""
+    for module in ("_description", "_landmarks"):
+        monkeypatch.setattr(f"psvm.estimators.{module}.MOST", 40)
+    monkeypatch.setattr("psvm.estimators._landmarks.FEW", 20)
+    X, y = moons(60)
+    model = PSVC(epsilon=0.3, gamma=1.0, threshold="mean", tol=1e-10)
+    chosen = clone(model).fit(X, y).landmarks_
+    assert 20 <= len(chosen) < 60
+    held_out = cross_val_error(model, X, y)
+    K = rbf_kernel(X, X[chosen], gamma=1.0)
+    for i in (*chosen[:3], *np.setdiff1d(np.arange(60), chosen)[:3]):
+        rest, columns = np.arange(60) != i, chosen != i
+        dyadic = PSVC(kernel="dyadic", epsilon=0.3, threshold="mean", tol=1e-10)
+        dyadic.fit(K[np.ix_(rest, columns)], y[rest])
+        expected = dyadic.decision_function(K[np.ix_([i], columns)])
+        # both solve to a violation of 1e-10 epsilon
+        assert_allclose(held_out.decisions[i], expected, atol=1e-6)

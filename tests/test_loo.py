@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 import psvm
 from psvm import PSVC, PSVR, WorkingSet
 from psvm.estimators import LeaveOneOut, describe
+from psvm.estimators._epsilon import _judged
 from psvm.kernels import RBF
 from psvm.matrix import row_digests
 from psvm.solvers import exact_path
@@ -21,8 +22,8 @@ def left_out(K, y, weights, groups, own, problem, alpha, relaxation=0.0):
     """Predictions without each group of equal rows, by a new least-squares fit for each.
 
     The free variables, their signs and the units of the columns stay; variables at C stay there;
-    columns that describe by a row of the group leave. Where solutions are relaxed, the penalty
-    that shrinks them counts less.
+    columns that describe by a row of the group leave, `own` says by which. Where solutions are
+    relaxed, the penalty that shrinks them counts less.
     """
     means, norms = problem.K.means, problem.K.norms
     Z = (K - means) * np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
@@ -33,7 +34,7 @@ def left_out(K, y, weights, groups, own, problem, alpha, relaxation=0.0):
     for group in np.unique(groups):
         out = groups == group
         w = np.where(out, 0.0, weights)
-        columns = free[groups[free] != group] if own else free
+        columns = free if own is None else free[groups[own[free]] != group]
         D = np.column_stack([np.ones(len(y)), Z[:, columns]])
         shrinking = (1 - relaxation) * problem.epsilon
         penalty = np.concatenate([[0.0], shrinking * np.sign(alpha[columns])])
@@ -42,7 +43,7 @@ def left_out(K, y, weights, groups, own, problem, alpha, relaxation=0.0):
     return found
 
 
-@pytest.mark.parametrize("kind", ["kernel", "dyadic"])
+@pytest.mark.parametrize("kind", ["kernel", "some", "dyadic"])
 @pytest.mark.parametrize("C", [np.inf, 1.5])
 @settings(deadline=None)
 @given(seed=st.integers(0, 10**6), relaxation=st.sampled_from([0.0, 0.75, 1.0]))
@@ -53,8 +54,13 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed, relaxation):
     y = X[:, 0] ** 2 + X[:, 1] + rng.normal(size=36)
     weights = np.where(rng.uniform(size=36) < 0.1, 0.0, rng.uniform(0.5, 2.0, size=36))
     digests = row_digests(X)
+    own = None
     if kind == "kernel":
+        own = np.arange(36)
         description = describe(X, weights, RBF(0.5), digests=digests)
+    elif kind == "some":
+        own = np.sort(rng.choice(36, size=15, replace=False))
+        description = describe(X, weights, RBF(0.5), rows=own, digests=digests)
     else:
         description = describe(X @ rng.normal(size=(3, 12)), weights, "dyadic", digests=digests)
     problem = description.problem(y, C)
@@ -64,7 +70,6 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed, relaxation):
     (found,), (alpha,) = loo.decisions(solution.alpha[None], problem.K.gram(), relaxation)
     groups = np.unique(digests, return_inverse=True)[1]
     K = description.matrix.columns(slice(None))
-    own = kind == "kernel"
     expected = left_out(K, y, weights, groups, own, problem, solution.alpha, relaxation)
     counted = weights > 0
     # systems of a dozen unknowns whose columns have norm one
@@ -79,12 +84,48 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed, relaxation):
     np.testing.assert_allclose(again, found, rtol=1e-7, atol=1e-7)
 
 
+@pytest.mark.parametrize("kind", ["kernel", "some"])
+def test_values_of_some_rows_are_those_of_all(kind, rng):
+    X = rng.normal(size=(40, 2))
+    X[30:] = X[:10]
+    y, weights = rng.normal(size=40), rng.uniform(0.5, 2.0, size=40)
+    own = np.arange(0, 40, 3) if kind == "some" else None
+    description = describe(X, weights, RBF(1.0), rows=own, digests=row_digests(X))
+    problem = description.problem(y, np.inf)
+    Q = problem.K.gram()
+    alphas = np.array(
+        list(exact_path(Q, problem.l, np.inf, problem.epsilon_max / np.array([2, 5, 10])))
+    )
+    rows = np.array([*range(3, 9), 20, 24, *range(33, 39)])
+    every, relaxed = LeaveOneOut(description, problem, y).decisions(alphas, Q, 0.5)
+    some, same = LeaveOneOut(description, problem, y, rows).decisions(alphas, Q, 0.5)
+    assert np.isnan(np.delete(some, rows, axis=1)).all()
+    np.testing.assert_allclose(some[:, rows], every[:, rows], rtol=1e-9)
+    np.testing.assert_array_equal(relaxed, same)
+
+
+def test_some_of_many_rows_choose_epsilon(monkeypatch, rng):
+    """Which ones depends on their content: not on their order, nor on rows without weight."""
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    monkeypatch.setattr("psvm.estimators._epsilon.JUDGED", 60)
+    description = describe(X, np.ones(200), RBF(1.0), digests=row_digests(X))
+    assert _judged(description).sum() == 50  # every fourth
+    some, order = PSVC().fit(X, y), rng.permutation(200)
+    shuffled = PSVC().fit(X[order], y[order])
+    weights = np.repeat([1.0, 0.0], [200, 50])
+    padded = PSVC().fit(np.vstack([X, X[:50] + 0.1]), np.r_[y, y[:50]], weights)
+    # rounding errors of sums in another order
+    assert shuffled.epsilon_ == pytest.approx(some.epsilon_, rel=1e-9)
+    assert padded.epsilon_ == pytest.approx(some.epsilon_, rel=1e-9)
+
+
 def test_rows_that_are_interpolated_have_no_value(rng):
     K = rng.normal(size=(10, 30))
     y = rng.normal(size=10)
     description = describe(K, np.ones(10), "dyadic", digests=row_digests(K))
     problem = description.problem(y, np.inf)
-    (alpha,) = exact_path(problem, np.array([1e-9 * problem.epsilon_max]))
+    epsilons = np.array([1e-9 * problem.epsilon_max])
+    (alpha,) = exact_path(problem.K.gram(), problem.l, np.inf, epsilons)
     assert np.count_nonzero(alpha) == 9
     values, _ = LeaveOneOut(description, problem, y).decisions(alpha[None], problem.K.gram())
     assert np.isnan(values).all()
@@ -96,7 +137,7 @@ def test_the_exact_path_has_the_solutions(C, rng):
     description = describe(X, rng.uniform(0.5, 2.0, size=120), RBF(1.0))
     problem = description.problem(2.0 * y - 1, C)
     epsilons = problem.epsilon_max * 10.0 ** (-np.arange(1, 31) / 10)
-    alphas = list(exact_path(problem, epsilons))
+    alphas = list(exact_path(problem.K.gram(), problem.l, C, epsilons))
     assert len(alphas) == 30
     for epsilon, alpha in zip(epsilons, alphas, strict=True):
         stated = problem.with_parameters(epsilon=epsilon)
@@ -134,10 +175,10 @@ def test_the_error_is_near_that_of_real_leave_one_out(X, y):
         assert error == pytest.approx(expected, rel=0.1)
 
 
-def sigmoid_of(values, y):
-    """Slope and middle of the sigmoid with Platt's targets, by scikit-learn."""
+def sigmoid_of(values, y, more=1.0):
+    """Slope and middle of the sigmoid with `more` rows in the other class, by scikit-learn."""
     counts = {label: np.sum(y == label) for label in (-1, 1)}
-    high = {label: (count + 1) / (count + 2) for label, count in counts.items()}
+    high = {label: (count + more) / (count + 2 * more) for label, count in counts.items()}
     X = np.clip(values, -3, 3)[:, None]
     weights = np.array([high[label] for label in y])
     model = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000)
@@ -164,12 +205,13 @@ def test_auto_is_the_largest_epsilon_near_the_smallest_loss(kernel, classifies, 
     data = X if kernel == "rbf" else K
     model = (PSVC if classifies else PSVR)(kernel=kernel, gamma=0.5).fit(data, y)
     problem = describe(K, np.ones(60), "dyadic").problem(y, np.inf)
-    own = kernel != "dyadic"
+    own = None if kernel == "dyadic" else np.arange(60)
+    relaxation = 0.0 if kernel == "dyadic" else 0.75
 
     def loss(epsilon):
         stated = problem.with_parameters(epsilon=epsilon)
         alpha = WorkingSet(tol=1e-10).minimise(stated).alpha
-        values = left_out(K, y, np.ones(60), np.arange(60), own, stated, alpha, 0.75 * own)
+        values = left_out(K, y, np.ones(60), np.arange(60), own, stated, alpha, relaxation)
         return loss_of(values, y, classifies)
 
     # 6 points in a factor of ten
@@ -193,7 +235,7 @@ def test_the_threshold_of_classes_is_the_middle_of_a_sigmoid(share):
     model = PSVC(epsilon=share, epsilon_unit="max", gamma=5.0).fit(X, y)
     plain = PSVC(epsilon=share, epsilon_unit="max", gamma=5.0, threshold="mean").fit(X, y)
     shift = model.intercept_ - plain.intercept_
-    slope, threshold = sigmoid_of(model.loo_decision_ - shift, 2 * y - 1)
+    slope, threshold = sigmoid_of(model.loo_decision_ - shift, 2 * y - 1, more=0.25)
     assert slope > 0
     # 1e10 is not infinity, and LogisticRegression stops early
     assert shift == pytest.approx(-threshold, abs=1e-4)

@@ -580,6 +580,27 @@ def fewer_coefficients(metadata, arrays):
     arrays[indptr["index"]] = np.minimum(arrays[indptr["index"]], 1)
 
 
+def curves_of(metadata, arrays):
+    """The curves that turn decision values into probabilities."""
+    return state_of(metadata, arrays)["calibration_"]["params"]["curves"]["items"]
+
+
+def no_curve(metadata, arrays):
+    """One pair of classes less than there are."""
+    curves_of(metadata, arrays).pop()
+
+
+def falling(metadata, arrays):
+    """A sigmoid that falls."""
+    curves_of(metadata, arrays)[0]["params"]["slope"] = -1.0
+
+
+def knots_out_of_order(metadata, arrays):
+    """Interpolation needs them in order."""
+    i = curves_of(metadata, arrays)[0]["params"]["knots"]["index"]
+    arrays[i] = arrays[i][::-1]
+
+
 def longer(a):
     return np.concatenate([a, a[-1:]])
 
@@ -619,6 +640,10 @@ SEVERAL = np.digitize(X[:, 0], [-0.2, 1.0])
         ("psvc", resize(lambda a: a[:-1], "intercept_"), "intercept_ has shape"),
         ("psvc", resize(lambda a: a[::-1], "classes_"), "different labels in order"),
         ("psvc", put(7, "n_support_"), "n_support_ is wrong"),
+        ("sigmoid", no_curve, "its curves are wrong"),
+        ("sigmoid", falling, "its slope is negative"),
+        ("sigmoid", put(None, "calibration_"), "is no calibration"),
+        ("steps", knots_out_of_order, "knots are not in order"),
         ("fisher", resize(lambda a: a[:, :1], "covariances_"), "covariances_ has shape"),
         ("fisher", resize(lambda a: -a, "covariances_"), "ositive definite"),
         ("genes", resize(lambda a: a + 1000, "_scaled", "index"), "columns are wrong"),
@@ -647,6 +672,8 @@ def fitted():
         "sparse svc": SVC().fit(sp.csr_matrix(X), SEVERAL),
         "svc": SVC().fit(X, SEVERAL),
         "psvc": PSVC(epsilon=0.5).fit(X, SEVERAL),
+        "sigmoid": PSVC(epsilon=0.5, probability=True).fit(X, SEVERAL),
+        "steps": PSVC(epsilon=0.5, probability="isotonic").fit(X, Y),
         "fisher": KernelFisherDiscriminant().fit(X, SEVERAL),
         "genes": GeneSelector(n_features=[2], smoothing=0, cv=3).fit(GENES, STATE),
         "calibrated": CalibratedClassifierCV(PSVC(epsilon=1.0), cv=3).fit(X, Y),
@@ -935,7 +962,8 @@ def test_folder_that_takes_no_files():
     [
         psvm.PSVCCV(epsilons=[0.5, 0.1], gammas=[0.3, 1.0], cv=3),
         psvm.PSVRCV(epsilons=[0.5, 0.1], gammas=[1.0], cv=3),
-        PSVC(epsilon=0.5, probability="sigmoid"),
+        PSVC(epsilon=0.5, probability=True),
+        PSVC(epsilon=0.5, probability="isotonic", multi_class="ovr"),
         PSVC(epsilon=0.5, dtype=np.float32),
         KernelFisherDiscriminant(),
         LeastSquaresSVC(),

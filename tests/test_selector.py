@@ -449,7 +449,7 @@ def test_weights_and_targets_with_landmarks(rng):
         ({"tol": 0.0}, "tol"),
         ({"task": "ranking"}, "task"),
         ({"task": "regression"}, "numbers"),
-        ({"landmarks": "centres"}, "landmarks must be one of 'kmeans', 'random', 'pca'"),
+        ({"landmarks": "centres"}, "landmarks must be one of 'all', 'kmeans', 'random', 'pca'"),
         ({"landmarks": 0}, "landmarks must be an integer >= 1"),
         ({"n_landmarks": 0}, "n_landmarks must be an integer >= 1"),
         ({"landmarks": "pca"}, "need kernel='linear'"),

@@ -8,19 +8,25 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import (
+    load_breast_cancer,
     load_digits,
     load_iris,
+    load_wine,
     make_blobs,
     make_moons,
     make_multilabel_classification,
 )
+from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import train_test_split
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, PSVR
 from psvm.estimators._description import Description
+from psvm.estimators._sigmoid import fit_sigmoid
 from psvm.estimators._target import class_pairs
 from psvm.matrix import as_matrix
 from reference import decided
@@ -33,17 +39,19 @@ def _expected(estimator):
         names = ["check_classifiers_train"]
         return dict.fromkeys(names, "values of pairs are not those of classes")
     if estimator.probability:
-        names = ("dense", "sparse")
-        return {
-            f"check_sample_weight_equivalence_on_{name}_data": "repeated rows make other folds"
-            for name in names
-        }
+        names = ["check_classifiers_train"]
+        return dict.fromkeys(names, "the most probable class may have fewer votes")
     return {}
 
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [PSVC(multi_class="ovr"), PSVC(decision_function_shape="ovo"), PSVC(probability="sigmoid")],
+    [
+        PSVC(multi_class="ovr"),
+        PSVC(decision_function_shape="ovo"),
+        PSVC(probability=True),
+        PSVC(probability="isotonic", multi_class="ovr"),
+    ],
     expected_failed_checks=_expected,
 )
 def test_scikit_learn_contract(estimator, check):
@@ -230,33 +238,118 @@ def test_epsilon_as_a_share_of_its_maximum():
 # ---------------------------------------------------------------- probabilities
 
 
-@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+METHODS = pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+
+
+@METHODS
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 @pytest.mark.parametrize("classes", [2, 3])
-def test_probabilities_agree_with_predictions(method, classes):
+def test_probabilities_agree_with_predictions(method, multi_class, classes):
     X, y = make_moons(150, noise=0.3, random_state=0) if classes == 2 else iris()
-    model = PSVC(epsilon=0.3, probability=method).fit(X, y)
+    model = PSVC(epsilon=0.3, probability=method, multi_class=multi_class).fit(X, y)
     p = model.predict_proba(X)
+    assert p.shape == (len(y), classes)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X))
     assert np.mean(p[np.arange(len(y)), np.searchsorted(model.classes_, y)]) > 0.7
-    # what scikit-learn's wrapper gives with the same folds
-    wrapped = CalibratedClassifierCV(PSVC(epsilon=0.3), method=method, cv=5, ensemble=False)
-    np.testing.assert_allclose(p, wrapped.fit(X, y).predict_proba(X), atol=1e-9)
+    if classes == 2:
+        order = np.argsort(model.decision_function(X))
+        assert (np.diff(p[order, 1]) >= 0).all()
 
 
-def test_probabilities_grow_with_the_decision_value():
-    X, y = make_moons(150, noise=0.3, random_state=0)
-    model = PSVC(epsilon=0.3, probability="sigmoid").fit(X, y)
-    order = np.argsort(model.decision_function(X))
-    assert (np.diff(model.predict_proba(X)[order, 1]) >= 0).all()
+def test_sigmoid_of_real_leave_one_out_values():
+    """Free variables and their signs stay the same for most rows: the sigmoids are close."""
+    X, y = make_moons(80, noise=0.4, random_state=0)
+    options = {"epsilon": 0.3, "epsilon_unit": "max", "gamma": 0.5, "tol": 1e-8}
+    model = PSVC(probability=True, **options).fit(X, y)
+    f = np.empty(80)
+    for i in range(80):
+        rest = np.arange(80) != i
+        f[i] = PSVC(**options).fit(X[rest], y[rest]).decision_function(X[i : i + 1])[0]
+    expected = fit_sigmoid(f, y == 1, np.ones(80))
+    found = model.calibration_.curves[0]
+    assert found.slope == pytest.approx(expected.slope, rel=0.1)
+    assert found.threshold == pytest.approx(expected.threshold, abs=0.05)
 
 
-def test_no_probabilities_without_calibration():
+@METHODS
+@pytest.mark.parametrize("kernel", ["rbf", "dyadic"])
+def test_probabilities_of_weighted_rows(method, kernel):
+    """A weight of 2 equals the row twice, and the scale of all weights does not matter."""
+    rng = np.random.default_rng(0)
+    X, y = iris()
+    some = np.sort(rng.choice(150, size=60, replace=False))
+    X, y = X[some] + 0.3 * rng.normal(size=(60, 4)), y[some]
+    times = rng.integers(0, 3, size=60)
+    rows = np.repeat(np.arange(60), times)
+    options = {"probability": method, "kernel": kernel, "gamma": 0.5, "tol": 1e-10}
+    options |= {"epsilon": 0.2, "epsilon_unit": "max"}
+    p = PSVC(**options).fit(X, y, times).predict_proba(X)
+    repeated = PSVC(**options).fit(X[rows], y[rows])
+    np.testing.assert_allclose(repeated.predict_proba(X), p, atol=1e-5)
+    scaled = PSVC(**options).fit(X, y, times / 1000)
+    np.testing.assert_allclose(scaled.predict_proba(X), p, atol=1e-5)
+
+
+@METHODS
+def test_leave_one_out_values_that_say_nothing(method, rng):
+    """Each row is needed to fit it: the classes have their shares, and decision values decide."""
+    K, y = rng.normal(size=(10, 30)), np.arange(10) < 3
+    options = {"kernel": "dyadic", "epsilon": 1e-9, "epsilon_unit": "max"}
+    model = PSVC(probability=method, **options).fit(K, y)
+    assert model.n_support_ == 9
+    np.testing.assert_allclose(model.predict_proba(K)[:, 1], 3.25 / 10.5)
+    np.testing.assert_array_equal(model.predict(K), y)
+
+
+def test_true_means_sigmoid():
+    X, y = iris()
+    p = [PSVC(probability=q, epsilon=0.3).fit(X, y).predict_proba(X) for q in (True, "sigmoid")]
+    np.testing.assert_array_equal(p[0], p[1])
+
+
+def test_landmarks_have_probabilities_too():
+    X, y = make_moons(300, noise=0.3, random_state=0)
+    options = {"landmarks": X[:30], "epsilon": 0.01, "probability": True}
+    assert log_loss(y, PSVC(**options).fit(X, y).predict_proba(X)) < 0.3
+
+
+def test_class_of_one_row():
+    """Without it nothing is known of the class: pairs have the shares of their classes."""
+    X, y = iris()
+    X, y = X[50:], np.where(np.arange(100) == 0, "rare", y[50:])
+    model = PSVC(probability=True, epsilon=0.3).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert (p[:, 0] < 0.1).all()
+
+
+def test_probabilities_go_when_they_are_not_asked_for():
     X, y = make_moons(60, noise=0.3, random_state=0)
-    model = PSVC(epsilon=0.3).fit(X, y)
+    model = PSVC(epsilon=0.3, probability=True).fit(X, y)
+    model.set_params(probability=False).fit(X, y)
+    assert not hasattr(model, "calibration_")
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(ValueError, match="probability must be one of"):
-        clone(model).set_params(probability=True).fit(X, y)
+    for wrong in ("platt", None, 2):
+        with pytest.raises(ValueError, match="probability must be"):
+            clone(model).set_params(probability=wrong).fit(X, y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+def test_log_loss_of_held_out_rows(load, multi_class):
+    """Leave-one-out values serve as well as five more fits, over five halves."""
+    X, y = load(return_X_y=True)
+    model, losses = PSVC(epsilon=0.1, epsilon_unit="max", multi_class=multi_class), []
+    peer = CalibratedClassifierCV(model, ensemble=False)
+    ours = clone(model).set_params(probability=True)
+    for seed in range(5):
+        halves = train_test_split(scale(X), y, test_size=0.5, random_state=seed)
+        fitted = [m.fit(*halves[::2]) for m in (ours, peer)]
+        losses.append([log_loss(halves[3], m.predict_proba(halves[1])) for m in fitted])
+    mean, other = np.mean(losses, axis=0)
+    assert mean < 1.1 * other
 
 
 def test_calibrated_classifier_of_scikit_learn():
@@ -276,7 +369,7 @@ def test_part_of_the_training_objects(rng):
     K = rng.normal(size=(8, 8))
     identity = np.array([0, 1, 2, 0, 3, 4, 1, 5])
     weights = np.array([0.0, 1, 1, 1, 1, 1, 1, 1])
-    training = Description(as_matrix(K), weights, None, identity, np.arange(8))
+    training = Description(as_matrix(K), weights, None, identity, np.arange(8), np.arange(8))
     np.testing.assert_array_equal(np.flatnonzero(training.usable), [1, 2, 3, 4, 5, 7])
     rows = np.array([0, 3, 6, 7])
     part = training.part(rows)

@@ -118,6 +118,11 @@ def solve() -> None:
     assert_type(duality_gap(solution.alpha, F, r, problem.y, np.inf, 1.0), float)
     assert_type(psvm.matrix_spectrum(np.eye(3)).negative_share, float)
     assert_type(psvm.matrix_spectrum(np.eye(3)), psvm.MatrixSpectrum)
+    moments = psvm.Moments.of(as_matrix(X), y, np.ones(20))
+    assert_type(moments + moments, psvm.Moments)
+    assert_type(moments - moments.keep([0]), psvm.Moments)
+    assert_type(moments.Q, np.ndarray)
+    assert_type(moments.squared_error(*moments.coef(solution.alpha)), float)
 
 
 @register

@@ -21,6 +21,7 @@ if _t.TYPE_CHECKING:
     from .estimators import PSVC as PSVC
     from .estimators import PSVR as PSVR
     from .matrix import MatrixSpectrum as MatrixSpectrum
+    from .matrix import Moments as Moments
     from .matrix import matrix_spectrum as matrix_spectrum
     from .model_selection import PSVCCV as PSVCCV
     from .model_selection import PSVRCV as PSVRCV
@@ -47,7 +48,7 @@ _ROOMS = {
     "evaluation": (),
     "io": (),
     "kernels": (),
-    "matrix": ("MatrixSpectrum", "matrix_spectrum"),
+    "matrix": ("MatrixSpectrum", "Moments", "matrix_spectrum"),
     "model_selection": ("PSVCCV", "PSVRCV", "HeldOut", "cross_val_error"),
     "persistence": ("load", "save"),
     "problem": (),

@@ -41,15 +41,15 @@ def influences(
         From 0 to 1.
     C : double
         Variables at +-C are not free.
-    own : of shape (P,) or (0,)
-        The row by which each column describes, if rows describe.
+    own : of shape (P,)
+        The row by which each column describes; -1 if it is not among these.
 
     Returns
     -------
     residuals, leverages : ndarrays of shape (m, L)
         ``y - K alpha``, and infinity for the leverages if the free columns depend on each other.
     diagonals, crossings : ndarrays of shape (m, P)
-        ``M_aa`` and ``(M z_a)_a`` of the free variables if rows describe; else 0.
+        ``M_aa`` and ``(M z_a)_a`` of the free variables whose rows are there; else 0.
     """
     cdef Py_ssize_t m = alphas.shape[0], L = K.shape[0], P = K.shape[1], s, j, n, largest = 1
     for s in range(m):
@@ -143,10 +143,15 @@ cdef void _at_one(
         for i in range(L):
             x = X[i + k * L]
             leverages[i] += x * x
-    if own.shape[0] == 0:
+    p = 0
+    while p < n and own[free[p]] < 0:
+        p += 1
+    if p == n:
         return
     dtrtri("L", "N", &size, A, &size, &info)
-    for p in range(n):
+    for p in range(p, n):
+        if own[free[p]] < 0:
+            continue
         total = crossing = 0
         for k in range(p, n):
             x = A[k + p * n]
@@ -163,6 +168,8 @@ cdef enum:
 # For each unit of weight
 cdef double SETTLED = 1e-20   # loss that the last step of Newton's method gains
 cdef double ROUNDING = 1e-15  # loss that is rounding error
+
+cdef double FLAT = 1e-13      # spread of decisions, beside their size, that is rounding error
 
 
 def sigmoids(
@@ -221,7 +228,7 @@ cdef bint _fit_sigmoid(
             z[i] -= mean
             square += w[i] * z[i] * z[i]
     square = sqrt(square / total)
-    if not square > 1e-12 * limit:  # constant decisions, or some that mean nothing
+    if not square > FLAT * (fabs(mean) + square):  # constant, or some that mean nothing
         return False
     for i in range(L):
         if w[i] > 0:

@@ -1,6 +1,7 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
 from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_values
+from ._calibration import Calibration, Steps
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import LARGEST_GRAM, choose_epsilon
 from ._estimators import PSVC, PSVR, has_probability
@@ -15,8 +16,10 @@ from ._kernel import (
     kernel_name,
     validate,
 )
-from ._landmarks import LANDMARKS, check_landmarks, landmarks_for
+from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
+from ._machine import finish_machine
+from ._sigmoid import Sigmoid
 from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare
 from ._unwrap import (
     described_matrix,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -24,35 +24,19 @@ from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
 from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
+from ._calibration import Calibration, fit_steps
 from ._description import describe_for, is_measured, rounded
-from ._epsilon import RELAXED, choose_epsilon
-from ._judge import Judge
-from ._kernel import KernelMixin, kernel_name
-from ._landmarks import LANDMARKS, check_landmarks
-from ._loo import LeaveOneOut
+from ._epsilon import choose_epsilon
+from ._kernel import KernelMixin
+from ._landmarks import LANDMARKS, by_rows, check_landmarks
+from ._machine import Machine, finish_machine, relaxation_of
+from ._shared import fit_shared
+from ._sigmoid import fit_sigmoid
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
-
-
-class Machine(NamedTuple):
-    """What one machine has learnt."""
-
-    columns: np.ndarray
-    """Places of its variables among all columns."""
-    means: np.ndarray
-    norms: np.ndarray
-    intercept: float
-    """The constant b, with what is added to it."""
-    solution: Solution
-    alpha: np.ndarray
-    """Its variables, which may be relaxed."""
-    slope: float = 0.0
-    """Of the sigmoid of its values."""
-    left_out: np.ndarray | None = None
-    """Values of its rows without their own part; NaN where they mean nothing."""
 
 
 class PerColumn:
@@ -86,6 +70,7 @@ class PerColumnMixin:
     """Fitted attributes of a model and of a search; those of PER_COLUMN are descriptors."""
 
     epsilon_: float | np.ndarray
+    landmarks_: np.ndarray | None
     support_: np.ndarray
     support_objects_: Stored
     n_support_: int
@@ -177,10 +162,14 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
         with threads(), progress(type(self).__name__, self.verbose):
             clock, machines = Clock(solver.max_time), []
-            description, tasks = describe_for(self, X, weights), target.tasks()
-            starts = self._make_starts(len(tasks), description.matrix.shape[1])
+            description, tasks = describe_for(self, X, weights, target), target.tasks()
+            self._tell_landmarks(description)
+            starts = self._make_starts(len(tasks), description)
             epsilon, unit = self.epsilon, self.epsilon_unit
-            if isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
+            if target.shares:
+                machines, tasks = self._fit_shared(description, tasks, solver, clock), []
+                starts = []
+            elif isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, target, clock, solver)
             for task, start in zip(steps(tasks, "machine"), starts, strict=True):
                 part = description.part(task.rows)
@@ -194,10 +183,29 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                     chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
                 problem = problem.with_parameters(epsilon=chosen)
                 solution = clock.limit(solver).minimise(problem, start=start)
-                machines.append(self._finish(part, task.target, problem, solution, target))
+                machine = finish_machine(self, part, task.target, problem, solution)
+                machines.append(machine)
             self._keep(machines, description, target)
-        self._tell([machine.solution for machine in machines])
+        self._tell(self.solutions_)
         return self
+
+    def _fit_shared(self, description, tasks, solver, clock):
+        """Machines that share their support."""
+        Y = np.array([task.target for task in tasks])
+        found = fit_shared(
+            description, Y, self.epsilon, self.epsilon_unit, relaxation_of(self), solver, clock
+        )
+        K, machines = description.problem(Y[0], np.inf).K, []
+        shifts = found.shifts if self.threshold == "loo" else np.zeros(len(Y))
+        for y, alpha, shift, values in zip(Y, found.alphas, shifts, found.left_out, strict=True):
+            values, curve = values + shift, None
+            if self.probability:
+                fit = fit_steps if self.probability == "isotonic" else fit_sigmoid
+                curve = fit(values, y > 0, description.weights, found.unit)
+            b = K.mean(y) + shift
+            machine = description.columns, K.means, K.norms, b, found.solution, alpha, curve, values
+            machines.append(Machine(*machine))
+        return machines
 
     def _choose(self, part, y, target, solver):
         """The choice of epsilon for one machine."""
@@ -208,30 +216,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self.C,
             solver,
             classifies=target.classifies,
-            relaxation=self._share(),
+            relaxation=relaxation_of(self),
         )
-
-    def _share(self):
-        """How far the variables go to the least squares of their support."""
-        if self.relaxation != "auto":
-            return float(self.relaxation)
-        chosen = isinstance(self.epsilon, str) and self.epsilon == "auto"
-        describes = kernel_name(self.kernel) != "dyadic"
-        return RELAXED if chosen and describes and np.isinf(self.C) else 0.0
-
-    def _finish(self, part, y, problem, solution, target):
-        """The machine of a solution: relaxed, and with the constant that new objects need."""
-        K, alpha, shift, slope, values = problem.K, solution.alpha, 0.0, 0.0, None
-        share, asked = self._share(), self.threshold == "loo" or getattr(self, "probability", False)
-        if share > 0 or asked:
-            loo = LeaveOneOut(part, problem, y)
-            (values,), (alpha,) = loo.decisions(alpha[None], relaxation=share)
-        if asked:
-            shift, slope = Judge(y, part.weights, loo.group, target.classifies).known(values)
-        shift = shift if self.threshold == "loo" else 0.0
-        values = values + shift if asked else None
-        intercept = problem.b + shift
-        return Machine(part.columns, K.means, K.norms, intercept, solution, alpha, slope, values)
 
     def _common_share(self, description, tasks, target, clock, solver):
         """A share of epsilon_max for machines that are alike, from some of them.
@@ -255,6 +241,12 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             return self.epsilon, self.epsilon_unit
         return float(np.exp(np.mean(np.log(shares)))), "max"
 
+    def _tell_landmarks(self, description):
+        """Print how many training objects describe, if not all do and `verbose` is set."""
+        L, P = description.matrix.shape
+        if self.verbose and description.own is not None and P < L:
+            print(f"[{type(self).__name__}] described by {P:,} of {L:,} training objects")
+
     def _tell(self, solutions):
         """Print the solutions, if `verbose` is set, and warn of the worst one."""
         if self.verbose:
@@ -262,17 +254,17 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
 
-    def _make_starts(self, n_machines, P):
+    def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
             return [None] * n_machines
-        alphas = np.atleast_2d(self.alpha_)
+        alphas, (places, P) = np.atleast_2d(self.alpha_), description.places
         if alphas.shape != (n_machines, P):
             raise ValueError(
                 f"warm_start=True continues from {alphas.shape[0]} machines with "
                 f"{alphas.shape[1]} descriptive objects, but there are {n_machines} with {P} now. "
                 "Use warm_start=False or a clone of the estimator."
             )
-        return alphas
+        return alphas[:, places]
 
     def _keep(self, machines, description, target):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
@@ -280,17 +272,21 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         Of the descriptive objects only the support is kept.
         """
         single = target.single
-        solutions = tuple(machine.solution for machine in machines)
-        alpha, means, norms = np.zeros((3, len(machines), description.matrix.shape[1]))
+        # machines that share have one solution
+        solutions = tuple(dict.fromkeys(machine.solution for machine in machines))
+        places, P = description.places
+        alpha, means, norms = np.zeros((3, len(machines), P))
         for number, machine in enumerate(machines):
-            alpha[number, machine.columns] = machine.alpha
-            means[number, machine.columns] = machine.means
-            norms[number, machine.columns] = machine.norms
+            here = places[machine.columns]
+            alpha[number, here] = machine.alpha
+            means[number, here] = machine.means
+            norms[number, here] = machine.norms
         support = np.flatnonzero(alpha.any(axis=0))
         intercepts = np.array([machine.intercept for machine in machines])
-        epsilons = np.array([solution.epsilon for solution in solutions])
+        epsilons = np.array([machine.solution.epsilon for machine in machines])
         self.epsilon_ = float(epsilons[0]) if single else epsilons
         self.alpha_ = alpha[0] if single else alpha
+        self.landmarks_ = description.own
         self.support_ = support
         self.n_support_ = len(support)
         self.intercept_ = float(intercepts[0]) if single else intercepts
@@ -307,6 +303,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         else:
             vars(self).pop("solution_", None)
         self._keep_left_out(machines, description, target)
+        vars(self).pop("calibration_", None)
+        if getattr(self, "probability", False):
+            curves = tuple(machine.curve for machine in machines)
+            self.calibration_ = Calibration(target.scheme, len(target.classes), curves)
         if description.kernel is not None:
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
@@ -339,7 +339,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """Values of all machines for the training objects."""
         alpha, means, norms = (np.atleast_2d(getattr(self, name)) for name in PER_COLUMN)
         coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
-        return description.matrix.matvec(coef.T) - (means * coef).sum(axis=1) + self.intercept_
+        columns = coef[:, description.places[0]]
+        return description.matrix.matvec(columns.T) - (means * coef).sum(axis=1) + self.intercept_
 
     def _prepare_support(self):
         """Translate the support objects for the kernel: nothing of the other objects is kept."""
@@ -400,7 +401,7 @@ def support_values(model, name):
 def check_psvm(model):
     """Check the parameters of a `PSVC` or `PSVR` and return the solver with its limits."""
     check_parameters(model)
-    if model.landmarks is not None and is_measured(model):
+    if not by_rows(model.landmarks) and is_measured(model):
         raise ValueError(
             f"landmarks must be None with kernel={model.kernel!r}: the columns of X are the "
             "descriptive objects already."
@@ -408,16 +409,32 @@ def check_psvm(model):
     check_landmarks(model.landmarks, model.kernel)
     if is_classifier(model):
         _check_schemes(model.multi_class, model.decision_function_shape)
+        _check_shared(model)
     return make_solver(
         model.solver, tol=model.tol, max_iter=model.max_iter, max_time=model.max_time
     )
 
 
 def _check_schemes(multi_class, shape):
-    if multi_class == "ovr" and shape == "ovo":
+    if multi_class in ("ovr", "shared") and shape == "ovo":
         raise ValueError(
             "decision_function_shape='ovo' needs multi_class='ovo': machines of one class "
             "against the rest have no values of pairs."
+        )
+
+
+def _check_shared(model):
+    """What machines that share their support cannot have."""
+    if model.multi_class != "shared":
+        return
+    if np.isfinite(model.C):
+        raise ValueError(
+            f"multi_class='shared' needs C=inf, got {model.C!r}: there is no bound on what a "
+            "support object has in all machines. Use multi_class='ovo'."
+        )
+    if isinstance(model.epsilon, str) and model.epsilon != "auto":
+        raise ValueError(
+            f"multi_class='shared' needs a number or epsilon='auto', got {model.epsilon!r}."
         )
 
 

@@ -1,35 +1,145 @@
-"""Probabilities from decision values."""
+"""Probabilities of the classes from the decision values of all machines of a model.
+
+Each machine has a curve: the probability of its positive class as a function of its decision value.
+The curves are fitted to leave-one-out values, so a model is fitted once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.isotonic import IsotonicRegression
 
-N_FOLDS = 5
+from ..matrix import block_slices
+from ._sigmoid import Sigmoid, known_rows, log_odds, smoothed
+from ._target import class_pairs
+
+LEAST = 1e-7
+"""Probabilities of machines are kept away from 0 and 1 by this much where they are combined."""
 
 
-def calibrate(model, X, y, sample_weight, method):
-    """Fit what turns the decision values of a model into probabilities.
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A monotone curve: linear between knots, constant beyond them.
 
-    The values are those of held-out rows in five folds, or as many as there are rows of the
-    smallest class; the model itself is fitted to all rows.
+    Attributes
+    ----------
+    knots, values : ndarray of shape (n_knots,)
+        Decision values in increasing order, and the probabilities there.
+    """
+
+    knots: np.ndarray
+    values: np.ndarray
+
+    @property
+    def rises(self):
+        """Whether the probability depends on the decision value."""
+        return self.values[-1] > self.values[0]
+
+    def __call__(self, f):
+        """Probability of the positive class."""
+        return np.interp(f, self.knots, self.values)
+
+
+def fit_steps(f, positive, weights, unit=1.0):
+    """Isotonic regression on decision values, with the targets of `fit_sigmoid`."""
+    constant = Sigmoid(0.0, log_odds(positive, weights, unit))
+    f, positive, weights = known_rows(f, positive, weights)
+    if positive.all() or not positive.any():
+        return Steps(np.zeros(1), constant(np.zeros(1)))
+    found = IsotonicRegression().fit(f, smoothed(positive, weights, unit), weights)
+    return Steps(found.X_thresholds_, found.y_thresholds_)
+
+
+Curve = Sigmoid | Steps
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """What turns the decision values of all machines into probabilities of the classes.
+
+    Attributes
+    ----------
+    scheme : {"ovo", "ovr"}
+        As in `Labels`.
+    n_classes : int
+    curves : tuple of Sigmoid or of Steps
+        One for each machine.
+    """
+
+    scheme: str
+    n_classes: int
+    curves: tuple[Curve, ...]
+
+    @property
+    def rises(self):
+        """Whether probabilities depend on decision values at all."""
+        return any(curve.rises for curve in self.curves)
+
+    def probabilities(self, decisions):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        decisions : ndarray of shape (n, n_machines)
+            Positive for the second class of a pair ("ovo"), or for the class ("ovr").
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+        """
+        p = np.column_stack([curve(f) for curve, f in zip(self.curves, decisions.T, strict=True)])
+        if self.scheme == "ovo":
+            return couple(p, self.n_classes)
+        p = np.maximum(p, LEAST)
+        return p / p.sum(axis=1, keepdims=True)
+
+
+def couple(pairwise, n_classes):
+    """Probabilities of the classes from those of all pairs.
+
+    The second method of Wu, Lin and Weng (2004), as in LIBSVM: with r_ij the probability of class i
+    among the classes i and j, p minimises ``sum_ij (r_ji p_i - r_ij p_j)^2`` subject to
+    ``sum_i p_i = 1``, which makes it positive.
 
     Parameters
     ----------
-    model : classifier
-        Unfitted.
-    X, y, sample_weight
-        As for its fit.
-    method : {"sigmoid", "isotonic"}
+    pairwise : ndarray of shape (n, n_pairs)
+        Probabilities of the second class of each pair, in the order of `class_pairs`.
+    n_classes : int
 
     Returns
     -------
-    CalibratedClassifierCV
+    ndarray of shape (n, n_classes)
+
+    Examples
+    --------
+    Pairs that agree with each other have the probabilities that they come from:
+
+    >>> import numpy as np
+    >>> p = np.array([0.2, 0.3, 0.5])
+    >>> pairs = [[p[1] / (p[0] + p[1]), p[2] / (p[0] + p[2]), p[2] / (p[1] + p[2])]]
+    >>> couple(np.array(pairs), 3).round(6)
+    array([[0.2, 0.3, 0.5]])
     """
-    smallest = np.unique(y, return_counts=True)[1].min()
-    if smallest < 2:
-        raise ValueError(
-            "probability needs two rows of each class, to hold one of them out; a class has only "
-            "one. Leave it out, or use probability=False."
-        )
-    folds = int(min(N_FOLDS, smallest))
-    calibrator = CalibratedClassifierCV(model, method=method, cv=folds, ensemble=False)
-    return calibrator.fit(X, y, sample_weight=sample_weight)
+    if n_classes == 2:
+        return np.column_stack([1 - pairwise[:, 0], pairwise[:, 0]])
+    blocks = block_slices(len(pairwise), 8 * (n_classes + 1) ** 2)
+    return np.concatenate([_couple(pairwise[rows], n_classes) for rows in blocks])
+
+
+def _couple(pairwise, n_classes):
+    """The conditions of the minimum, one linear system for each row."""
+    systems = np.zeros((len(pairwise), n_classes + 1, n_classes + 1))
+    systems[:, :-1, -1] = systems[:, -1, :-1] = 1.0
+    for r, (i, j) in zip(
+        np.clip(pairwise, LEAST, 1 - LEAST).T, class_pairs(n_classes), strict=True
+    ):
+        systems[:, i, i] += r**2
+        systems[:, j, j] += (1 - r) ** 2
+        systems[:, i, j] = systems[:, j, i] = -r * (1 - r)
+    right = np.zeros((len(pairwise), n_classes + 1, 1))
+    right[:, -1] = 1.0
+    p = np.maximum(np.linalg.solve(systems, right)[:, :-1, 0], 0.0)  # but for rounding
+    return p / p.sum(axis=1, keepdims=True)

@@ -1,7 +1,7 @@
 """How training objects are described and weighted: the one object behind every fit and fold."""
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,8 @@ from ..kernels import Kernel
 from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, row_digests
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
-from ._landmarks import landmarks_for
+from ._landmarks import MOST, Draw, landmarks_for
+from ._more import more_would_pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,10 @@ class Description:
     digests : list of bytes or None
         The content of each row, equal for equal rows; None if nobody asks for it.
     identity : ndarray of shape (L,) or None
-        Where column j describes by row j: equal numbers for rows that describe as one object.
-        None if the columns are other objects.
+        Where rows describe: equal numbers for those that describe as one object. None if the
+        columns are other objects.
+    own : ndarray of shape (P,) or None
+        The row by which each column describes; None if the columns are other objects.
     columns : ndarray of shape (P,)
         Places of the columns in the matrix that this is a part of.
     objects : objects or None
@@ -41,9 +44,20 @@ class Description:
     weights: np.ndarray
     digests: list | None
     identity: np.ndarray | None
+    own: np.ndarray | None
     columns: np.ndarray
     objects: Any = None
     kernel: Kernel | None = None
+
+    @cached_property
+    def present(self):
+        """For each column a row with weight by which it describes; -1 where there is none.
+
+        Equal rows are one object: a column stays as long as one of them does.
+        """
+        first, weighted = np.full(self.identity.max() + 1, -1), np.flatnonzero(self.weights > 0)
+        first[self.identity[weighted[::-1]]] = weighted[::-1]
+        return first[self.identity[self.own]]
 
     @cached_property
     def usable(self):
@@ -52,11 +66,13 @@ class Description:
         A row without weight does not describe, and equal ones describe once: weight 2 must equal
         the row twice, also when C is finite.
         """
-        if self.identity is None:
+        if self.own is None:
             return np.ones(self.matrix.shape[1], dtype=bool)
-        usable = np.zeros(len(self.weights), dtype=bool)
-        weighted = np.flatnonzero(self.weights > 0)
-        usable[weighted[np.unique(self.identity[weighted], return_index=True)[1]]] = True
+        left = np.flatnonzero(self.present >= 0)
+        # The first row with weight stands for its equals, if it has a column.
+        left = left[np.argsort(self.own[left] != self.present[left], kind="stable")]
+        usable = np.zeros(len(self.own), dtype=bool)
+        usable[left[np.unique(self.identity[self.own[left]], return_index=True)[1]]] = True
         return usable
 
     def problem(self, y, C):
@@ -80,17 +96,45 @@ class Description:
         L, P = self.matrix.shape
         if np.array_equal(rows, np.arange(L)):
             return self
-        columns = np.arange(P) if self.identity is None else rows
+        columns, own = np.arange(P), None
+        if self.own is not None:
+            place = np.full(L, -1)
+            place[rows] = np.arange(len(rows))
+            columns = np.flatnonzero(place[self.own] >= 0)
+            own = place[self.own[columns]]
         return Description(
             matrix=self.matrix.part(rows, columns),
             weights=self.weights[rows],
             digests=None if self.digests is None else [self.digests[i] for i in rows],
             identity=None if self.identity is None else self.identity[rows],
+            own=own,
             columns=self.columns[columns],
         )
 
+    def keeping(self, matrix, index):
+        """The same rows, described by the columns `index` alone, which `matrix` holds."""
+        return Description(
+            matrix=matrix,
+            weights=self.weights,
+            digests=self.digests,
+            identity=self.identity,
+            own=None if self.own is None else self.own[index],
+            columns=self.columns[index],
+        )
 
-def describe(X, weights, kernel, *, landmarks=None, digests=None, cache_size=1000, dtype=float):
+    @property
+    def places(self):
+        """The places of the columns among the variables of a model, and the number of these.
+
+        Training objects have a variable each, whether they describe or not.
+        """
+        L, P = self.matrix.shape
+        return (np.arange(P), P) if self.own is None else (self.own, L)
+
+
+def describe(
+    X, weights, kernel, *, landmarks=None, rows=None, digests=None, cache_size=1000, dtype=float
+):
     """Describe training objects.
 
     Parameters
@@ -101,6 +145,8 @@ def describe(X, weights, kernel, *, landmarks=None, digests=None, cache_size=100
         The names say that X is K, whose columns are the training objects or others.
     landmarks : objects, default=None
         What describes; None means the distinct training objects.
+    rows : ndarray of int, default=None
+        Which of the training objects describe; None means all.
     digests : list of bytes, default=None
         From `digests_of`. They are found where they are needed to tell equal objects.
     cache_size : float, default=1000
@@ -112,43 +158,73 @@ def describe(X, weights, kernel, *, landmarks=None, digests=None, cache_size=100
     -------
     Description
     """
+    identity = own = None
     if isinstance(kernel, str):
-        matrix, objects, identity = as_matrix(X), None, None
+        matrix, objects = as_matrix(X), None
         if kernel == "precomputed":
-            identity = np.arange(X.shape[0])
+            identity = own = np.arange(X.shape[0])
         kernel = None
     else:
-        prepared = kernel.prepare(rounded(X, kernel, dtype))
-        objects, described, identity = landmarks, prepared, None
+        described = prepared = kernel.prepare(rounded(X, kernel, dtype))
+        objects = X if landmarks is None else landmarks
         if landmarks is None:
             digests = digests_of(X, kernel) if digests is None else digests
-            objects, identity = X, np.unique(digests, return_inverse=True)[1]
+            identity, own = np.unique(digests, return_inverse=True)[1], np.arange(X.shape[0])
+            if rows is not None:
+                own, described = rows, prepared[rows]
         else:
             described = kernel.prepare(rounded(landmarks, kernel, dtype))
         matrix = KernelMatrix(kernel.evaluate, prepared, described, cache_size, dtype)
     columns = np.arange(matrix.shape[1])
-    return Description(matrix, weights, digests, identity, columns, objects, kernel)
+    return Description(matrix, weights, digests, identity, own, columns, objects, kernel)
 
 
-def describe_for(model, X, weights, digests=None):
-    """Describe training objects as the parameters of a `PSVC` or `PSVR` say."""
+def describe_for(model, X, weights, target, digests=None):
+    """Describe training objects as the parameters of a `PSVC` or `PSVR` say.
+
+    `target` says whether small classes need objects of their own.
+    """
     if kernel_name(model.kernel) == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
             f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
         )
-    if digests is None and (isinstance(model.epsilon, str) or model.threshold == "loo"):
+    drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
+    asked = isinstance(model.epsilon, str) or model.threshold == "loo"
+    asked = asked or getattr(model, "probability", False)
+    if digests is None and (drawn or asked):
         digests = digests_of(X, model.kernel)
     kernel = choose_kernel(model, X, weights)
-    return describe(
-        X,
-        weights,
-        kernel,
-        landmarks=landmarks_for(model, X, weights, kernel),
-        digests=digests,
-        cache_size=model.cache_size,
-        dtype=model.dtype,
-    )
+    options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}
+    if drawn:
+        draw = Draw(X, weights, digests, target.paired)
+        if draw.n_distinct > MOST:
+            make = partial(describe, X, weights, kernel, **options)
+            return described_by_some(make, draw, target.tasks())
+    landmarks = landmarks_for(model, X, weights, kernel)
+    return describe(X, weights, kernel, landmarks=landmarks, **options)
+
+
+def described_by_some(make, draw, tasks):
+    """The description by some of the training objects: by more of them where that pays.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(rows=rows)`` is the description by these rows.
+    draw : Draw
+    tasks : list of Task
+
+    Returns
+    -------
+    Description
+    """
+    description = make(rows=draw.rows(draw.few))
+    if draw.many > draw.few:
+        half = np.isin(description.own, draw.rows(draw.few // 2))
+        if more_would_pay(description, half, tasks):
+            return make(rows=draw.rows(draw.many))
+    return description
 
 
 def digests_of(X, kernel):

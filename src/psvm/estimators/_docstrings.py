@@ -13,8 +13,8 @@ epsilon : "auto", "cv", "aicc" or float, default="auto"
     is within two standard errors, and a fifth, of the smallest one. With more than 2048 columns
     it is "cv": the same with five folds along paths of their own. Folds depend on the content
     of the rows only, and equal rows leave together. "aicc" minimises the corrected Akaike
-    criterion along one path. With more than six machines for classes, six of them choose, and the geometric
-    mean of their shares of ``||K̃'y||_inf`` serves all.
+    criterion along one path. With more than six machines for classes, six of them choose, and
+    the geometric mean of their shares of ``||K̃'y||_inf`` serves all.
 epsilon_unit : {"absolute", "max"}, default="absolute"
     "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
     variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
@@ -37,9 +37,15 @@ Kernel or callable, default="rbf"
     values. "precomputed": X is a square matrix of relations among the training objects,
     symmetric or not, definite or not; `predict` takes test x training objects. "dyadic": X
     is any matrix, its columns are fixed descriptive objects.
-landmarks : array-like of shape (P, n_features), int, {"kmeans", "random", "pca"} or object \
-with fit, default=None
-    The descriptive vectors z_j. None means the (distinct) training vectors. "kmeans": centres
+landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
+object with fit, default=None
+    The descriptive vectors z_j. None means the (distinct) training vectors, or some of them if
+    there are more than 2,000: 700 of hardly more than that, 1,245 of 20,000, 1,861 of 100,000 and
+    a fifth of that number of each class at least, if pairs of classes have machines. If half of
+    them would have a squared error that is more than 15 % larger, up to 2,000 describe, but at
+    most 1,581 of 10,000. The content of the rows decides which, so that their order does not
+    matter and a weight of 2 is the same as a row that stands there twice; the choice depends on
+    neither `epsilon` nor `C`. "all": all of them, however many. "kmeans": centres
     of clusters of the training vectors; a number is short for that many centres. "random":
     some of the training vectors, drawn in proportion to their weight. "pca": the leading
     principal directions, for the linear kernel. An object with ``fit(X)`` is cloned and
@@ -76,6 +82,8 @@ alpha_ : ndarray of shape (P,) or (n_machines, P)
     stands there twice has its variable at the first place. Where there are several machines
     (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
     other arrays have a row for each.
+landmarks_ : ndarray of shape (n_landmarks,) or None
+    Indices of the training objects that describe; None if other objects do. Not in files.
 support_ : ndarray of shape (n_support_,)
     Indices of the support objects, those with ``alpha_ != 0`` in some machine.
 support_objects_ : ndarray

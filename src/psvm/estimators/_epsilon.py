@@ -10,8 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from .._folds import assign_folds
 from .._progress import say
 from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
-from ._judge import Judge
+from ._fold_moments import fold_values
+from ._judge import NumbersJudge, PairJudge
 from ._loo import LeaveOneOut
+from ._target import LARGEST_GRAM
 
 GRIDS = {"loo": (6, 8), "cv": (6, 5), "aicc": (10, 5)}
 """Points of epsilon / epsilon_max in a factor of ten, and how many such factors: exact paths go on
@@ -20,10 +22,12 @@ PATIENCE, GAIN = 5, 1e-3
 """The path ends when the criterion has not improved by that share for so many points,"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
+LEAP = 1.25
+"""(and if the last point has that many times more, it is not chosen),"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
-LARGEST_GRAM = 2048
-"""Columns up to which the products of all of them are formed for leave-one-out values."""
+FEW, FURTHER = 50, 6
+"""With so few support objects, so many points of the path are judged at once."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -34,6 +38,8 @@ RELAXED = 0.75
 MANY, TALL = 1024, 16
 """Up to so many columns of so many times more rows, paths keep products of all columns instead of
 copies of those in use."""
+JUDGED = 5000
+"""Leave-one-out values of so many rows, of which the equal ones count as one, say enough."""
 FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
@@ -45,7 +51,7 @@ class PathPoint(NamedTuple):
     """Values of the rows without their own part."""
     n_support: int
     alpha: np.ndarray | None = None
-    """The exact solution for all rows, if that is what the path has."""
+    """The solution for all rows, if that is what the path has."""
 
 
 class Chosen(NamedTuple):
@@ -82,29 +88,37 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     """
     problem = description.problem(y, C)
     largest = problem.epsilon_max
-    weighted = [d for d, w in zip(description.digests, description.weights, strict=True) if w > 0]
-    n_distinct = len(set(weighted))
+    n_distinct = count_distinct(description)
     if n_distinct < 3 or largest == 0:
         return Chosen(FALLBACK * largest)
     if rule == "auto":
         rule = "loo" if problem.K.shape[1] <= LARGEST_GRAM else "cv"
-    # Half of the time is left for the final solve.
-    clock = Clock(None if solver.max_time is None else solver.max_time / 2)
+    clock = Clock(solver.max_time).half()
     per_decade, decades = GRIDS[rule]
     steps = range(per_decade * decades + 1)
     epsilons = [largest * 10 ** (-step / per_decade) for step in steps]
     if rule == "aicc":
         return _most_informed(problem, epsilons, n_distinct, solver, clock)
-    judge = Judge(y, description.weights, _groups(description), classifies)
+    kind = PairJudge if classifies else NumbersJudge
+    judged = _judged(description) if rule == "loo" else np.full(len(y), True)
+    judge = kind(np.where(judged, description.weights, 0.0), groups_of(description), y)
+    if not classifies:
+        judge.least = NOTHING * (problem.y @ problem.y) / description.weights.sum()
     if rule == "loo":
-        blocks = _left_out(description, problem, y, epsilons, relaxation)
+        blocks = _left_out(description, problem, y, epsilons, relaxation, np.flatnonzero(judged))
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
-    return _best(blocks, judge, epsilons, n_distinct, NOTHING * (problem.y @ problem.y), clock)
+    # Standard errors are those of all rows.
+    errors = STANDARD_ERRORS * np.sqrt(judged.mean())
+    return best_of_path(blocks, judge, epsilons, DENSEST * n_distinct, clock, errors)
 
 
-def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
-    """The largest epsilon that is good enough, along blocks of points of a path."""
+def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
+    """The largest epsilon that is good enough, along blocks of points of a path.
+
+    The path ends at more than `most` support objects. The loss may exceed the smallest by some
+    standard `errors`.
+    """
     found, losses, values = [], [], []
     for block in blocks:
         verdicts = judge(np.array([point.decisions for point in block]))
@@ -112,46 +126,61 @@ def _best(blocks, judge, epsilons, n_distinct, nothing, clock):
         _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
-        if _has_turned(values, found, n_distinct):
+        if found[-1].n_support > most or _has_turned(values):
             break
-        if not judge.classifies and values.min() * judge.weights.sum() <= nothing:
+        if values.min() <= judge.least:
             break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
     else:
         _warn_of_end(epsilons[-1] / epsilons[0])
-    # A point that is too dense has ended the path; it is no choice unless it is the only one.
+    # The last point may have leapt to a support that is too large to be a choice.
     sizes = np.array([point.n_support for point in found])
-    values[1:][sizes[1:] > DENSEST * n_distinct] = np.inf
+    values[1:][sizes[1:] > LEAP * most] = np.inf
     best = int(np.argmin(values))
     beyond, error = judge.differences(np.concatenate(losses), best)
-    chosen = int(np.argmax(beyond <= _good_enough(values[best], error)))
+    chosen = int(np.argmax(beyond <= _good_enough(values[best], errors * error)))
     return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
-def _has_turned(values, found, n_distinct):
-    """Whether the criterion has, or the support is so large that it soon interpolates."""
+def _has_turned(values):
+    """Whether the criterion has not improved any more for some points."""
     best = 0
     for place, value in enumerate(values):
         if value < (1 - GAIN) * values[best]:
             best = place
-    return len(values) - best > PATIENCE or found[-1].n_support > DENSEST * n_distinct
+    return len(values) - best > PATIENCE
 
 
-def _good_enough(loss, error):
-    """How much the smallest loss may be exceeded, given the standard error of the difference."""
-    return np.minimum(STANDARD_ERRORS * error, LOSS * loss)
+def _good_enough(loss, errors):
+    """How much the smallest loss may be exceeded, given standard errors of the difference."""
+    return np.minimum(errors, LOSS * loss)
 
 
-def _groups(description):
+def groups_of(description):
+    """Numbers of the rows, equal for equal ones."""
     return np.unique(description.digests, return_inverse=True)[1]
 
 
-def _left_out(description, problem, y, epsilons, relaxation):
-    """The leave-one-out values along the exact path of all rows, some points at a time."""
-    loo, Q = LeaveOneOut(description, problem, y), problem.K.gram()
-    path = exact_path(problem, np.array(epsilons[1:]), Q)
+def count_distinct(description):
+    """The number of distinct rows with weight."""
+    pairs = zip(description.digests, description.weights, strict=True)
+    return len({digest for digest, weight in pairs if weight > 0})
+
+
+def _judged(description):
+    """The rows whose leave-one-out values decide: of many, some that are drawn by their content."""
+    groups = groups_of(description)
+    counts = np.bincount(groups, description.weights) > 0
+    step = -(-counts.sum() // JUDGED)
+    return ((np.cumsum(counts) - 1) % step == 0)[groups]
+
+
+def _left_out(description, problem, y, epsilons, relaxation, rows):
+    """Leave-one-out values of `rows` along the exact path of all, some points at a time."""
+    loo, Q = LeaveOneOut(description, problem, y, rows), problem.K.gram()
+    path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
     alphas = [np.zeros(problem.K.shape[1])]
     while alphas:
         decisions, _ = loo.decisions(np.array(alphas), Q, relaxation)
@@ -159,13 +188,18 @@ def _left_out(description, problem, y, epsilons, relaxation):
             PathPoint(f, np.count_nonzero(alpha), alpha)
             for alpha, f in zip(alphas, decisions, strict=True)
         ]
-        alphas = list(islice(path, AHEAD))
+        few = np.count_nonzero(alphas[-1]) <= FEW
+        alphas = list(islice(path, FURTHER if few else AHEAD))
 
 
 def _held_out(description, problem, y, epsilons, solver):
     """The values of the rows of each fold along the path of the others."""
-    solver = _exact(solver)
     folds = assign_folds(description.digests, y, description.weights)
+    if problem.K.shape[1] <= LARGEST_GRAM:
+        for values in fold_values(description, y, problem.C, epsilons, folds):
+            yield [PathPoint(f, count) for f, count in zip(*values, strict=True)]
+        return
+    solver = _exact(solver)
     total, paths, outs = description.weights.sum(), [], []
     for fold in range(folds.max() + 1):
         part = description.counting(folds != fold)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from .._docstrings import document
-from .._parameters import Choice, Later, Optional
+from .._parameters import Choice, Either, Flag, Later
 from .._typing import (
     ArrayLike,
     ClassWeight,
     DTypeLike,
-    Estimator,
     KernelLike,
     MatrixLike,
     RandomState,
@@ -22,7 +20,7 @@ from .._typing import (
 )
 from ..solvers import Solver
 from ._base import BasePSVM, check_psvm
-from ._calibration import calibrate
+from ._calibration import Calibration
 from ._docstrings import PARAGRAPHS
 from ._target import Labels, prepare
 
@@ -30,7 +28,7 @@ from ._target import Labels, prepare
 def has_probability(model):
     """Whether `predict_proba` is there; else an AttributeError says why not."""
     if not model.probability:
-        raise AttributeError("predict_proba needs probability='sigmoid' or 'isotonic'.")
+        raise AttributeError("predict_proba needs probability=True or 'isotonic'.")
     return True
 
 
@@ -52,25 +50,29 @@ class PSVC(ClassifierMixin, BasePSVM):
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied with the sample weights. Not for multi-label targets.
-    multi_class : {"ovo", "ovr"}, default="ovo"
+    multi_class : {"auto", "shared", "ovo", "ovr"}, default="auto"
         Machines for more than two classes: one for each pair of classes, which vote (the sums of
-        their values decide among equals), or one for each class against the rest.
+        their values decide among equals, "ovo"), or one for each class against the rest, each
+        with support objects of its own ("ovr") or from a common set ("shared"), which is several
+        times smaller. "shared" needs ``C=inf`` and products of all columns. "auto" is "shared"
+        with ``epsilon="auto"``, ``C=inf`` and at most 2048 columns, and "ovo" otherwise.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         With ``multi_class="ovo"`` and more than two classes: one decision value per class, or
         those of all pairs.
-    probability : False, "sigmoid" or "isotonic", default=False
-        How decision values become probabilities. They are calibrated on five held-out folds,
-        for which the model is fitted five more times; `predict` then returns the most probable
-        class. Not for multi-label targets.
+    probability : bool, "sigmoid" or "isotonic", default=False
+        Whether and how decision values become probabilities: by a sigmoid for each machine (True or
+        "sigmoid") or isotonic regression, fitted to its leave-one-out values. Those of pairs of
+        classes are coupled (Wu, Lin and Weng 2004); those of classes against the rest are
+        normalised. `predict` then returns the most probable class. Not for multi-label targets.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels; of a multi-label y, the numbers of its columns.
-    calibrator_ : CalibratedClassifierCV
+    calibration_ : Calibration
         What turns decision values into probabilities, if `probability` is set.
-    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
-    {epsilon_, loo_decision_, loo_error_}
+    {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
+    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
@@ -98,23 +100,23 @@ class PSVC(ClassifierMixin, BasePSVM):
     >>> PSVC(kernel="dyadic", epsilon=3.5).fit(K, y).support_
     array([ 7, 42])
 
-    Three classes are three pairs:
+    Three classes have three machines, which share their support objects:
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = PSVC().fit(X, y)
-    >>> model.alpha_.shape, bool(model.score(X, y) > 0.95)
+    >>> model.alpha_.shape, bool(model.score(X, y) > 0.95 and model.n_support_ < 20)
     ((3, 150), True)
     """
 
     classes_: np.ndarray
-    calibrator_: Estimator
+    calibration_: Calibration
 
     _constraints: ClassVar = {
         "class_weight": Later(),
-        "multi_class": Choice("ovo", "ovr"),
+        "multi_class": Choice("auto", "shared", "ovo", "ovr"),
         "decision_function_shape": Choice("ovr", "ovo"),
-        "probability": Optional(Choice("sigmoid", "isotonic"), nothing=False),
+        "probability": Either(Choice("sigmoid", "isotonic"), Flag()),
     }
 
     def __init__(
@@ -136,9 +138,9 @@ class PSVC(ClassifierMixin, BasePSVM):
         n_landmarks: int = 100,
         random_state: RandomState = None,
         class_weight: ClassWeight = None,
-        multi_class: Literal["ovo", "ovr"] = "ovo",
+        multi_class: Literal["auto", "shared", "ovo", "ovr"] = "auto",
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        probability: Literal[False, "sigmoid", "isotonic"] = False,
+        probability: bool | Literal["sigmoid", "isotonic"] = False,
         tol: float = 1e-4,
         max_iter: int | None = None,
         max_time: float | None = None,
@@ -200,17 +202,10 @@ class PSVC(ClassifierMixin, BasePSVM):
         self : PSVC
         """
         solver = check_psvm(self)
-        checked, labels, weights = prepare(self, X, y, sample_weight)
-        self._fit(checked, labels, weights, solver)
+        X, labels, weights = prepare(self, X, y, sample_weight)
+        self._fit(X, labels, weights, solver)
         self._labels = Labels(labels.classes, None, labels.scheme)
         self.classes_ = labels.classes
-        if self.probability:
-            # The weights of the classes count for the calibration as well.
-            plain = clone(self).set_params(probability=False, warm_start=False, class_weight=None)
-            weighted = sample_weight is not None or self.class_weight is not None
-            self.calibrator_ = calibrate(
-                plain, X, labels.y, weights if weighted else None, self.probability
-            )
         return self
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
@@ -246,12 +241,13 @@ class PSVC(ClassifierMixin, BasePSVM):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
             The class with the largest decision value, or if `probability` is set the most
-            probable one.
+            probable one. Decision values decide as well where leave-one-out values say nothing
+            about the classes, so that all rows have the same probabilities.
         """
-        check_is_fitted(self)
-        if self.probability:
-            return self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return self._labels.predict(self._decide(X))
+        decisions = self._decide(X)
+        if self.probability and self.calibration_.rises:
+            return self.classes_[self.calibration_.probabilities(decisions).argmax(axis=1)]
+        return self._labels.predict(decisions)
 
     @available_if(has_probability)
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
@@ -266,8 +262,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        return self.calibrator_.predict_proba(X)
+        decisions = self._decide(X)
+        return self.calibration_.probabilities(decisions)
 
 
 @document(PARAGRAPHS)
@@ -286,8 +282,8 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Attributes
     ----------
-    {alpha_, support_, support_objects_, n_support_, intercept_, column_means_, column_norms_}
-    {epsilon_, loo_decision_, loo_error_}
+    {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
+    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 

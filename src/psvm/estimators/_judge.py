@@ -1,9 +1,10 @@
 """What values of rows that a model has not seen are worth, and the constant that they ask for.
 
 New objects are not their own neighbours: where the diagonal of K is strong, all their values are
-shifted. The values of rows without their own part in the model show the shift. For classes a
-sigmoid is fitted to them, whose middle is the threshold and whose log loss is the criterion; for
-numbers the mean of the residuals is the shift and their variance the criterion.
+shifted. The values of rows without their own part in the model show the shift. For two classes a
+sigmoid is fitted to them, whose middle is the threshold and whose log loss is the criterion. For
+numbers the mean of the residuals is the shift and their variance the criterion. Several classes
+with a machine each have the shifts of numbers and the log loss of all values together.
 """
 
 from typing import NamedTuple
@@ -11,12 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from .._core._leave_one_out import sigmoids
+from ._sigmoid import smoothed, weight_of_one
 
 LIMIT = 3.0
 """Values beyond so many times the targets of -1 and +1 count as if they were there: near
 interpolation they may be anything."""
 CERTAIN = 1e-12
 """Probabilities are at least that far from 0 and 1."""
+STEPS, CLOSE = 50, 1e-7
+"""Newton steps for the scale of values, and the share of it that ends them."""
 
 
 class Verdicts(NamedTuple):
@@ -25,9 +29,7 @@ class Verdicts(NamedTuple):
     losses: np.ndarray
     """Of each group of equal rows, of shape (m, n_groups)."""
     shifts: np.ndarray
-    """What is to be added to the constant, of shape (m,)."""
-    slopes: np.ndarray
-    """Those of the sigmoids, 0 where there is none."""
+    """What is to be added to the constant, of shape (m,) or (m, n_machines)."""
 
 
 class Judge:
@@ -35,39 +37,24 @@ class Judge:
 
     Parameters
     ----------
-    y : ndarray of shape (L,)
-        The target; -1 and +1 for classes.
     weights : ndarray of shape (L,)
     group : ndarray of int of shape (L,)
         Equal numbers for equal rows.
-    classifies : bool
     """
 
-    def __init__(self, y, weights, group, classifies):
-        self.y, self.weights, self.group, self.classifies = y, weights, group, classifies
+    def __init__(self, weights, group):
+        self.weights, self.group = weights, group
         self.total = np.bincount(group, weights)
         self.share = self.total / self.total.sum()
-        if classifies:
-            self.targets = self._smoothed()
 
     def __call__(self, decisions):
-        """Judge values of shape (m, L); a row of them with NaN is worth nothing."""
-        judge = self._classes if self.classifies else self._numbers
-        losses, shifts, slopes = judge(np.where(self.weights > 0, decisions, 0.0))
+        """Judge values of shape (m, L) or (m, n_machines, L); NaN among them is worth nothing."""
+        losses, shifts = self._judge(np.where(self.weights > 0, decisions, 0.0))
         losses = np.where(self.weights > 0, self.weights * losses, 0.0)
         by_group = np.array([np.bincount(self.group, row) for row in losses])
         by_group /= np.where(self.total > 0, self.total, 1.0)
         by_group[~np.isfinite(by_group).all(axis=1)] = np.inf
-        return Verdicts(by_group, shifts, slopes)
-
-    def known(self, decisions):
-        """A verdict on values of shape (L,) of which some mean nothing; these do not count."""
-        known = np.isfinite(decisions) & (self.weights > 0)
-        if not known.any():
-            return 0.0, 0.0
-        part = Judge(self.y, np.where(known, self.weights, 0.0), self.group, self.classifies)
-        verdict = part(decisions[None])
-        return float(verdict.shifts[0]), float(verdict.slopes[0])
+        return Verdicts(by_group, shifts)
 
     def mean(self, losses):
         """The mean loss of each model."""
@@ -82,36 +69,97 @@ class Judge:
         error = np.sqrt(np.square(beyond - mean[:, None]) @ np.square(self.share))
         return np.where(finite, mean, np.inf), error
 
-    def _classes(self, decisions):
-        slopes, thresholds = sigmoids(
-            np.ascontiguousarray(decisions), self.targets, self.weights, LIMIT
-        )
-        signed = np.where(self.y > 0, 1.0, -1.0)
-        inside = np.where(np.isnan(decisions), np.nan, np.clip(decisions, -LIMIT, LIMIT))
-        margins = signed * slopes[:, None] * (inside - thresholds[:, None])
-        # Without a sigmoid the share of a class is its probability.
-        share = np.clip(self.weights @ (self.y > 0) / self.weights.sum(), CERTAIN, 1 - CERTAIN)
-        margins[slopes == 0] = signed * np.log(share / (1 - share))
-        return np.logaddexp(0.0, -margins), -thresholds, slopes
-
-    def _numbers(self, decisions):
-        residual = np.where(self.weights > 0, self.y - decisions, 0.0)
+    def mean_residuals(self, residuals):
+        """The weighted means of residuals of shape (..., L), 0 where they mean nothing."""
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = residual @ self.weights / self.weights.sum()
-            losses = np.square(residual - mean[:, None])
-        return losses, np.where(np.isfinite(mean), mean, 0.0), np.zeros(len(mean))
+            mean = residuals @ self.weights / self.weights.sum()
+        return np.where(np.isfinite(mean), mean, 0.0)
 
-    def _smoothed(self):
-        """Targets between 0 and 1 (Platt 2000), so that no class is certain."""
-        positive = self.y > 0
-        high, low = (
-            (count + 1) / (count + 2)
-            for count in (self._effective(positive), self._effective(~positive))
-        )
-        return np.where(positive, high, 1.0 - low)
 
-    def _effective(self, rows):
-        """The number of distinct rows that weigh as much as these."""
-        total = np.bincount(self.group[rows], self.weights[rows])
-        squares = total @ total
-        return total.sum() ** 2 / squares if squares > 0 else 0.0
+class NumbersJudge(Judge):
+    """Judges by the squared error."""
+
+    least = 0.0
+
+    def __init__(self, weights, group, y):
+        super().__init__(weights, group)
+        self.y = y
+
+    def _judge(self, decisions):
+        residuals = np.where(self.weights > 0, self.y - decisions, 0.0)
+        shifts = self.mean_residuals(residuals)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.square(residuals - shifts[:, None]), shifts
+
+    def known_shift(self, decisions):
+        """The shift that values of shape (..., L) ask for, of which some mean nothing."""
+        known = np.isfinite(decisions).reshape(-1, len(self.weights)).all(axis=0)
+        weights = np.where(known, self.weights, 0.0)
+        if not weights.any():
+            return np.zeros(decisions.shape[:-1])
+        part = Judge(weights, self.group)
+        return part.mean_residuals(np.where(weights > 0, self.y - decisions, 0.0))
+
+
+class PairJudge(Judge):
+    """Judges two classes, of targets -1 and +1, by the log loss of a sigmoid."""
+
+    least = -np.inf
+
+    def __init__(self, weights, group, y):
+        super().__init__(weights, group)
+        self.signs = np.where(y > 0, 1.0, -1.0)
+        self.targets = smoothed(y > 0, weights, weight_of_one(self.total))
+
+    def _judge(self, decisions):
+        decisions = np.ascontiguousarray(decisions)
+        slopes, thresholds = sigmoids(decisions, self.targets, self.weights, LIMIT)
+        inside = np.where(np.isnan(decisions), np.nan, np.clip(decisions, -LIMIT, LIMIT))
+        margins = self.signs * slopes[:, None] * (inside - thresholds[:, None])
+        # Without a sigmoid the share of a class is its probability.
+        share = self.weights @ (self.signs > 0) / self.weights.sum()
+        share = np.clip(share, CERTAIN, 1 - CERTAIN)
+        margins[slopes == 0] = self.signs * np.log(share / (1 - share))
+        return np.logaddexp(0.0, -margins), -thresholds
+
+
+class ClassesJudge(NumbersJudge):
+    """Judges machines of one class against the rest by the log loss of all of them together.
+
+    Their values times a scale are the logarithms of the probabilities, up to a constant.
+    """
+
+    least = -np.inf
+
+    def __init__(self, weights, group, Y):
+        super().__init__(weights, group, Y)
+        self.code = Y.argmax(axis=0)
+        self.scale = 1.0
+
+    def _judge(self, decisions):
+        shifts = self.mean_residuals(self.y - decisions)
+        values = np.clip(decisions + shifts[..., None], -LIMIT, LIMIT)
+        return np.array([self._log_loss(f) for f in values]), shifts
+
+    def _log_loss(self, f):
+        """Minus the logarithm of the probability of the own class, with the best scale."""
+        if not np.isfinite(f).all():
+            return np.full(f.shape[1], np.inf)
+        own = np.take_along_axis(f, self.code[None], 0)[0]
+        behind = f - own
+        top = behind.max(axis=0)
+        weights, scale = self.weights, self.scale
+        for _ in range(STEPS):
+            e = np.exp(scale * (behind - top))
+            e /= e.sum(axis=0)
+            mean = (e * behind).sum(axis=0)
+            slope, curvature = weights @ mean, weights @ ((e * behind**2).sum(axis=0) - mean**2)
+            if not curvature > CLOSE * weights.sum():
+                break
+            # at most half or twice the scale, so that it stays positive
+            step = np.clip(slope / curvature, -scale, scale / 2)
+            scale -= step
+            if abs(step) <= CLOSE * scale:
+                self.scale = scale  # near that of the next point of a path
+                break
+        return scale * top + np.log(np.exp(scale * (behind - top)).sum(axis=0))

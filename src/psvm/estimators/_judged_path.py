@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..solvers import exact_path
-from ._judge import Judge
+from ._judge import NumbersJudge, PairJudge
 from ._loo import LeaveOneOut
+from ._sigmoid import fit_sigmoid
 
 
 class JudgedPoints(NamedTuple):
@@ -36,8 +37,9 @@ class LeftOutConstant:
     """
 
     def __init__(self, description, problem, y, classifies):
-        self.loo = LeaveOneOut(description, problem, y)
-        self.judge = Judge(y, description.weights, self.loo.group, classifies)
+        self.loo, self.y, self.classifies = LeaveOneOut(description, problem, y), y, classifies
+        kind = PairJudge if classifies else NumbersJudge
+        self.judge = kind(description.weights, self.loo.group, y)
 
     def left_out(self, alphas, Q=None):
         """Leave-one-out values with the constant, and what it adds to the mean of the target.
@@ -46,9 +48,15 @@ class LeftOutConstant:
         """
         decisions, _ = self.loo.decisions(alphas, Q)
         shifts = self.judge(decisions).shifts
-        for point in np.flatnonzero(np.isnan(decisions[:, self.judge.weights > 0]).any(axis=1)):
-            shifts[point] = self.judge.known(decisions[point])[0]
+        for point in np.flatnonzero(np.isnan(decisions[:, self.loo.weights > 0]).any(axis=1)):
+            shifts[point] = self._known_shift(decisions[point])
         return decisions + shifts[:, None], shifts
+
+    def _known_shift(self, f):
+        """That of values of which some mean nothing."""
+        if self.classifies:
+            return -fit_sigmoid(f, self.y > 0, self.loo.weights, self.loo.unit).threshold
+        return self.judge.known_shift(f)
 
 
 class JudgedPath:
@@ -72,7 +80,8 @@ class JudgedPath:
         self.mended, self.Q = classifies is not None, description.gram()
         epsilons, largest = problem.epsilon_max * shares, problem.epsilon_max
         empty = np.zeros((np.count_nonzero(epsilons >= largest), problem.K.shape[1]))
-        path = exact_path(problem, epsilons[epsilons < largest], self.Q, ahead=1)
+        stops = epsilons[epsilons < largest]
+        path = exact_path(self.Q, problem.l, C, stops, len(y))
         self._alphas = chain(empty, path)
 
     def ahead(self, count):

@@ -18,9 +18,17 @@ from .._validation import check_choice, check_positive_integer, shown
 from ..kernels import Kernel, Linear
 from ..matrix import as_dense, row_digests
 
-RULES = ("kmeans", "random", "pca")
+RULES = ("all", "kmeans", "random", "pca")
 FITTED = ("cluster_centers_", "means_", "components_")
 """Where a fitted object may have vectors that describe."""
+MOST = 2_000
+"""Up to so many distinct training objects describe unless the user says which."""
+FEW = 700
+"""Of hardly more than that, so many describe unless more of them pay."""
+PER_CLASS = 5
+"""A class has at least one in so many of them, if pairs of classes have machines of their own."""
+WORK = 2.5e10
+"""Products of kernel values in a Gram matrix that take a few seconds."""
 LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 
@@ -44,7 +52,8 @@ LANDMARKS = {"landmarks": _check_rule, "n_landmarks": Integer(least=1), "random_
 
 def check_landmarks(rule, kernel):
     """Check that the parameters `landmarks` and `kernel` suit each other."""
-    if _is_rule(rule) and rule != "random" and not getattr(kernel, "takes_vectors", True):
+    any_objects = isinstance(rule, str) and rule in ("all", "random")
+    if _is_rule(rule) and not any_objects and not getattr(kernel, "takes_vectors", True):
         raise ValueError(
             f"landmarks={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "
             "give the descriptive objects themselves."
@@ -58,7 +67,7 @@ def check_landmarks(rule, kernel):
 
 def landmarks_for(model, X, weights, kernel):
     """The descriptive objects of a model with the parameters; None if the rows describe."""
-    if model.landmarks is None:
+    if by_rows(model.landmarks):
         return None
     return find_landmarks(
         model.landmarks,
@@ -104,8 +113,72 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     return {"kmeans": _centres, "random": _sample, "pca": _directions}[rule](X, weights, count, rng)
 
 
+class Draw:
+    """Training objects in an order that depends on their content only; the first ones describe.
+
+    Parameters
+    ----------
+    X : checked objects
+    weights : ndarray of shape (L,)
+    digests : list of bytes
+        The content of the rows.
+    classes : ndarray of shape (L,) or None
+        Classes each pair of which has a machine of its own, which needs objects of both.
+
+    Attributes
+    ----------
+    n_distinct : int
+        The number of distinct objects with weight.
+    """
+
+    def __init__(self, X, weights, digests, classes):
+        content = np.unique(digests, return_inverse=True)[1]
+        order = np.lexsort((content, _shuffled(X, content)))
+        order = order[weights[order] > 0]
+        self.n_distinct = len(np.unique(content[order]))
+        self._classes = []
+        for c in [None] if classes is None else np.unique(classes[order]):
+            members = order if c is None else order[classes[order] == c]
+            first = np.unique(content[members], return_index=True)[1]
+            self._classes.append(members[np.sort(first)])
+
+    @property
+    def few(self):
+        """How many describe unless more of them pay: slowly more with the number of rows."""
+        return int(FEW * (self.n_distinct / MOST) ** 0.25)
+
+    @property
+    def many(self):
+        """How many describe where more of them pay: as many as the time allows."""
+        return max(self.few, min(MOST, int(np.sqrt(WORK / self.n_distinct))))
+
+    def rows(self, count):
+        """The rows of about so many objects, increasing; each class has its share or more."""
+        drawn = [
+            members[: max(round(count * len(members) / self.n_distinct), count // PER_CLASS)]
+            for members in self._classes
+        ]
+        return np.sort(np.concatenate(drawn))
+
+
+def _shuffled(X, content):
+    """Numbers that shuffle the rows by their content.
+
+    Vectors are rounded first, so that the last digits, in which processors differ, do not decide.
+    """
+    if X.ndim == 1:
+        return content
+    with np.errstate(over="ignore"):
+        return np.unique(row_digests(X.astype(np.float32)), return_inverse=True)[1]
+
+
 def _is_count(rule):
     return isinstance(rule, numbers.Number | np.bool_)
+
+
+def by_rows(rule):
+    """Whether the parameter `landmarks` means training objects at their own places."""
+    return rule is None or (isinstance(rule, str) and rule == "all")
 
 
 def _is_rule(rule):

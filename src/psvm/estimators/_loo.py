@@ -15,9 +15,12 @@ Both ends have the same A and M, and the values are linear in alpha between.
 """
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf
 
 from .._core._leave_one_out import influences
 from ..matrix import block_slices
+from ._sigmoid import weight_of_one
 
 LEAST = 1e-10
 """A row whose ``1 - h_i`` is smaller is interpolated: without it anything can happen."""
@@ -34,13 +37,21 @@ class LeaveOneOut:
         Of the description and the target.
     y : ndarray of shape (L,)
         The target.
+    rows : ndarray of int, default=None
+        The rows whose values are asked for; equal ones must be together. None means all.
     """
 
-    def __init__(self, description, problem, y):
+    def __init__(self, description, problem, y, rows=None):
+        self.rows = np.arange(len(y)) if rows is None else rows
         self.problem, self.y, self.weights = problem, y, description.weights
         _, self.group = np.unique(description.digests, return_inverse=True)
         self.total = np.bincount(self.group, self.weights)
-        self.describes = description.identity is not None
+        self.own = None if description.own is None else description.present
+
+    @property
+    def unit(self):
+        """The weight that counts as one row."""
+        return weight_of_one(self.total)
 
     def decisions(self, alphas, Q=None, relaxation=0.0):
         """Values of f for each row without it; NaN where they mean nothing.
@@ -57,7 +68,7 @@ class LeaveOneOut:
         Returns
         -------
         decisions : ndarray of shape (m, L)
-            Rows without weight have NaN.
+            Rows without weight, and those that are not asked for, have NaN.
         alphas : ndarray of shape (m, P)
             The relaxed solutions.
         """
@@ -66,44 +77,93 @@ class LeaveOneOut:
         relaxed[:, used], residual, leverage, M, B = self._influences(
             np.ascontiguousarray(alphas[:, used]), Q, used, relaxation
         )
+        return self._left_out(relaxed[:, used], used, self.y, residual, leverage, M, B), relaxed
+
+    def shared(self, A, Q, B, targets, Y, relaxation):
+        """The same of machines that share their support.
+
+        Their values are exact where `relaxation` is 1, and near it otherwise: the penalty of a
+        support object bends with its variables.
+
+        Parameters
+        ----------
+        A : ndarray of shape (P, T)
+            The variables.
+        Q, B : ndarrays of shape (P, P) and (P, T)
+            ``K̃'K̃`` and ``K̃'`` times the targets.
+        targets, Y : ndarrays of shape (T, L)
+            The targets, centred and weighted, and as they are.
+        relaxation : float
+
+        Returns
+        -------
+        decisions : ndarray of shape (T, L)
+        alphas : ndarray of shape (T, P)
+            The relaxed variables.
+        """
+        used, relaxed = np.flatnonzero(A.any(axis=1)), np.zeros_like(A.T)
+        flat = np.zeros((1, targets.shape[1]))
+        if not len(used):
+            none = flat[:, :0]
+            return self._left_out(none, used, Y, targets, flat, none, none), relaxed
+        factor, unfit = dpotrf(Q[np.ix_(used, used)], lower=True, clean=True)
+        if unfit:
+            return np.full(targets.shape, np.nan), np.ascontiguousarray(A.T)
+        inverse = solve_triangular(factor, np.eye(len(used)), lower=True)
+        squares = inverse.T @ (inverse @ B[used])
+        relaxed[:, used] = (A[used] + relaxation * (squares - A[used])).T
+        Z = self.problem.K.submatrix(np.arange(targets.shape[1]), used)
+        X = solve_triangular(factor, Z.T, lower=True)
+        M, crossing = np.square(inverse).sum(axis=0)[None], flat[:, :0]
+        if self.own is not None:
+            crossing = np.einsum("kj,kj->j", inverse, X[:, self.own[used]])[None]
+        leverage, residual = np.square(X).sum(axis=0)[None], targets - relaxed[:, used] @ Z.T
+        found = self._left_out(relaxed[:, used], used, Y, residual, leverage, M, crossing)
+        return found, relaxed
+
+    def _left_out(self, alphas, used, y, residual, leverage, M, B):
+        """Values without each row, from the influences of the rows."""
         weights, total = self.weights, np.where(self.total > 0, self.total, np.nan)
         leverage = self._sums(leverage) + self.total / weights.sum()
         residual = self._sums(np.sqrt(weights) * residual) / total
         left_out = residual / _or_nan(1.0 - leverage)
-        if self.describes:
-            group = self.group[used]
+        if self.own is not None:
+            group, own_weights = self.group[self.own[used]], weights[self.own[used]]
             # of a row that counts as much as all that are equal to it
-            B *= np.sqrt(self.total[group] / weights[used])
-            shift = B * relaxed[:, used] / np.sqrt(self.total[group])
-            with np.errstate(invalid="ignore"):
+            B = B * np.sqrt(self.total[group] / own_weights)
+            shift = B * alphas / np.sqrt(self.total[group])
+            with np.errstate(invalid="ignore", divide="ignore"):
                 divisor = _or_nan(1.0 - leverage[:, group] + B**2 / M)
                 without = (residual[:, group] + shift / M) / divisor
-            rows, columns = np.nonzero(M)
+            rows, columns = np.nonzero(np.broadcast_to(M, without.shape))
             left_out[rows, group[columns]] = without[rows, columns]
-        mean = np.bincount(self.group, weights * self.y) / total
-        return (mean - left_out)[:, self.group], relaxed
+        mean = self._sums(weights * np.atleast_2d(y)) / total
+        return (mean - left_out)[:, self.group]
 
     def _influences(self, alphas, Q, used, relaxation):
-        """Relaxed solutions and influences of all rows, by blocks unless the rows describe."""
+        """Relaxed solutions, and influences of the rows that are asked for, block by block."""
         K, L = self.problem.K, len(self.y)
         if not len(used):  # a user's kernel need not know what to do with no objects
             flat = np.zeros((len(alphas), L))
             return alphas, flat + self.problem.y, flat, flat[:, :0], flat[:, :0]
         Q, l = self._products(used) if Q is None else Q[np.ix_(used, used)], self.problem.l[used]
         Q = np.asfortranarray(Q)
-        own = used if self.describes else used[:0]
-        blocks = [slice(0, L)] if self.describes else block_slices(L, 8 * max(len(used), 1))
-        parts = []
-        for rows in blocks:
-            K_b = np.asfortranarray(K.submatrix(np.arange(L)[rows], used))
-            relaxed = alphas.copy()
-            part = influences(
-                K_b, Q, self.problem.y[rows], l, relaxed, relaxation, self.problem.C, own
+        residual, leverage = np.full((2, len(alphas), L), np.nan)
+        M, B = np.zeros((2, *alphas.shape))
+        for block in block_slices(len(self.rows), 8 * len(used)):
+            rows, relaxed, own = self.rows[block], alphas.copy(), np.full(len(used), -1)
+            if self.own is not None:
+                place = np.full(L, -1)
+                place[rows] = np.arange(len(rows))
+                own = place[self.own[used]]
+            K_b = np.asfortranarray(K.submatrix(rows, used))
+            y, C = self.problem.y[rows], self.problem.C
+            residual[:, rows], leverage[:, rows], *own_parts = influences(
+                K_b, Q, y, l, relaxed, relaxation, C, own
             )
-            parts.append(part)
-        residuals, leverages, M, B = zip(*parts, strict=True)
-        wide = np.concatenate(residuals, axis=1), np.concatenate(leverages, axis=1)
-        return relaxed, *wide, M[0], B[0]
+            M += own_parts[0]
+            B += own_parts[1]
+        return relaxed, residual, leverage, M, B
 
     def _products(self, used):
         """``K̃'K̃`` of the columns in use."""

@@ -18,7 +18,10 @@ from .._typing import MatrixLike
 from .._validation import check_labels, class_factors, target_type
 from ..matrix import as_dense
 from ..solvers import check_weights
-from ._kernel import validate
+from ._kernel import MEASURED, kernel_name, validate
+
+LARGEST_GRAM = 2048
+"""Columns up to which the products of all of them are formed."""
 
 
 class Task(NamedTuple):
@@ -117,6 +120,8 @@ class Labels:
         The number of the class of each row; or 0 and 1 for each label.
     scheme : {"ovo", "ovr", "multilabel"}
         Two classes are "ovo": one pair.
+    shares : bool
+        Whether machines of one class against the rest share their support.
     """
 
     classifies = True
@@ -124,6 +129,7 @@ class Labels:
     classes: np.ndarray
     code: np.ndarray | None
     scheme: str
+    shares: bool = False
 
     @property
     def y(self):
@@ -148,6 +154,11 @@ class Labels:
     def single(self):
         """Whether there is one machine: two classes."""
         return self.scheme == "ovo" and len(self.classes) == 2
+
+    @property
+    def paired(self):
+        """The number of the class of each row, if pairs of classes have machines; else None."""
+        return self.code if self.scheme == "ovo" else None
 
     @property
     def key(self):
@@ -204,6 +215,8 @@ class Numbers:
     classifies = False
     alike = False
     """Each output may have its own noise."""
+    paired, shares = None, False
+    """There are no classes."""
 
     y: np.ndarray
 
@@ -248,18 +261,39 @@ def prepare(model, X, y, sample_weight):
     weights = np.ones(X.shape[0]) if weights is None else weights
     if not classifies:
         return X, Numbers(y.astype(np.float64)), weights
-    labels = _make_labels(model, y)
+    labels = _make_labels(model, y, X.shape)
     return X, labels, _weigh_classes(model, labels, weights)
 
 
-def _make_labels(model, y):
-    if target_type("y", y) == "multilabel-indicator":
+def _make_labels(model, y, shape):
+    kind = target_type("y", y)
+    if kind == "multilabel-indicator":
         if model.class_weight is not None or model.probability:
             name = "probability" if model.probability else "class_weight"
             raise ValueError(f"{name} is not available for multi-label targets.")
         return Labels(np.arange(y.shape[1]), y, "multilabel")
-    classes, code = check_labels("y", y)
-    return Labels(classes, code, "ovo" if len(classes) <= 2 else model.multi_class)
+    classes, code = check_labels("y", y, kind)
+    if len(classes) <= 2:
+        return Labels(classes, code, "ovo")
+    scheme = model.multi_class
+    if scheme == "auto":
+        scheme = "shared" if _may_share(model, shape) else "ovo"
+    shares = scheme == "shared"
+    return Labels(classes, code, "ovr" if shares else scheme, shares)
+
+
+def _may_share(model, shape):
+    """Whether machines can share their support without the parameters saying so."""
+    chosen = isinstance(model.epsilon, str) and model.epsilon == "auto"
+    if not chosen or np.isfinite(model.C) or model.decision_function_shape == "ovo":
+        return False
+    if kernel_name(model.kernel) in MEASURED:
+        return shape[1] <= LARGEST_GRAM
+    return not _is_all(model.landmarks) or shape[0] <= LARGEST_GRAM
+
+
+def _is_all(landmarks):
+    return isinstance(landmarks, str) and landmarks == "all"
 
 
 def _weigh_classes(model, labels, weights):

@@ -10,6 +10,7 @@ from .._validation import check_members, check_vector
 from ._base import BasePSVM
 from ._description import is_measured
 from ._kernel import validate
+from ._landmarks import by_rows
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def described_matrix(parts, X):
     machine, X = parts.machine, parts.transform(X)
     if is_measured(machine):
         return validate(machine, X, reset=False), parts.names
-    if machine.landmarks is not None:
+    if not by_rows(machine.landmarks):
         raise ValueError("Of chosen landmarks the estimator keeps only those of the support.")
     X = validate(machine, X, reset=False)
     return np.asarray(machine._kernel(X, X)), [f"row {j}" for j in range(X.shape[0])]
@@ -98,7 +99,7 @@ def support_names(parts):
     if is_measured(machine) and parts.names is not None:
         return [parts.names[j] for j in machine.support_]
     word = "column" if machine.kernel == "dyadic" else "row"
-    word = word if machine.landmarks is None else "landmark"
+    word = word if by_rows(machine.landmarks) else "landmark"
     return [f"{word} {j}" for j in machine.support_]
 
 

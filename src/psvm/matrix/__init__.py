@@ -5,6 +5,7 @@ from ._dense import DenseMatrix
 from ._distances import SquaredDistances, city_block_tiles, row_products, row_slices
 from ._factory import as_matrix, check_matrix
 from ._kernel import KernelMatrix
+from ._moments import SMALL, Moments, moments_of
 from ._sparse import SparseMatrix
 from ._spectrum import MatrixSpectrum, matrix_spectrum
 from ._standardized import Standardized
@@ -29,6 +30,7 @@ __all__ = [
     "DenseMatrix",
     "KernelMatrix",
     "MatrixSpectrum",
+    "Moments",
     "SparseMatrix",
     "Standardized",
     "as_matrix",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from .._core._dense import column_statistics, lines_times, row_moments, sum_of_lines
 from .._threads import map_blocks
@@ -27,6 +29,8 @@ SHARED_BYTES = 32 * 2**20
 """A pass over less than this is over before a second thread would be of use."""
 BLOCK_BYTES = 8 * 2**20
 """Size of a temporary dense block: small beside K, large enough for BLAS to run at full speed."""
+TALL = 4
+"""Rows over columns of a part of K that a thread may have: its products are small beside it."""
 
 
 def block_slices(n, item_bytes, *, minimum=16, size=BLOCK_BYTES):
@@ -58,6 +62,14 @@ def sum_of(A, x):
     if A.dtype == np.float32:
         return sum_of_lines(A, x) if x.ndim == 1 else (x.T @ A.astype(np.float64)).T
     return A.T @ x if x.ndim == 1 else (x.T @ A).T  # BLAS takes a third of the time that way round
+
+
+def plus_outer(S, factor, x):
+    """``S + factor * outer(x, x)`` of a symmetric matrix, in place; it stays symmetric."""
+    if not len(x):  # BLAS takes no empty arrays
+        return S
+    x = np.sqrt(abs(factor)) * x
+    return dger(np.sign(factor), x, x, a=S.T, overwrite_a=True).T
 
 
 def with_norms(means, squares, weights):
@@ -147,6 +159,10 @@ class DataMatrix(ABC):
         """``K[rows][:, index]`` as a new dense float64 array."""
         return self.columns(index)[rows]
 
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        """``K[index]`` as a new dense float64 array; `index` is an integer array."""
+        return self.submatrix(index, np.arange(self.shape[1]))
+
     def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         """``K[rows][:, columns]`` as a matrix of its own; both are arrays of indices."""
         return Part(self, rows, columns)
@@ -164,6 +180,11 @@ class DataMatrix(ABC):
         L = self.shape[0]
         return np.linspace(0, L - 1, min(L, count)).astype(np.intp)
 
+    def gram_by_rows(self, means: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """`centred_gram` from dense blocks of rows: half of the products, if rows are at hand."""
+        Q, sums = self._products_around(means, np.empty((self.shape[0], 0)), weights)
+        return plus_outer(Q, -1 / weights.sum(), sums)  # what rounding left of the means
+
     def centred_gram(self, means: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """``(K - 1 m')' diag(w) (K - 1 m')`` for few columns."""
         L, P = self.shape
@@ -174,6 +195,47 @@ class DataMatrix(ABC):
             K_b *= weights[:, None]
             Q[:, block] = self.rmatvec(K_b) - np.multiply.outer(means, K_b.sum(axis=0))
         return Q
+
+    def joint_moments(
+        self, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Means and centred products of the columns of ``Z = [K, Y]``, in one pass over few of K.
+
+        The means are returned as two terms, a guess and what it misses: differences to the guess
+        have all their digits where means are large. Where the guess is bad, the products are
+        formed once more around a better one.
+        """
+        sample, total = typical_rows(weights), weights.sum()
+        origin = typical(np.hstack([self.rows(sample), Y[sample]]))
+        S, sums = self._products_around(origin, Y, weights)
+        if (np.square(sums) > 0.9 * total * S.diagonal()).any():  # that costs a digit
+            origin = origin + sums / total
+            S, sums = self._products_around(origin, Y, weights)
+        rest = sums / total
+        return origin, rest, plus_outer(S, -total, rest)
+
+    def _products_around(self, origin, Y, weights):
+        """``(Z - c)' diag(w) (Z - c)`` and ``w'(Z - c)`` of ``Z = [K, Y]``."""
+        P, index, n = self.shape[1], np.flatnonzero(weights), len(origin)
+
+        def products(rows):
+            S = sums = None
+            for block in block_slices(len(rows), 8 * n):
+                chosen = rows[block]
+                Z, root = np.empty((len(chosen), n)), np.sqrt(weights[chosen])
+                np.subtract(self.rows(chosen), origin[:P], out=Z[:, :P])
+                np.subtract(Y[chosen], origin[P:], out=Z[:, P:])
+                Z *= root[:, None]
+                if S is None:
+                    S, sums = Z.T @ Z, root @ Z
+                else:
+                    S += Z.T @ Z
+                    sums += root @ Z
+            return S, sums
+
+        parts = block_slices(len(index), 8 * n, minimum=TALL * n, size=SHARED_BYTES)
+        found = map_blocks(products, [index[part] for part in parts])
+        return [reduce(np.add, values) for values in zip(*found, strict=True)]
 
     def survey(self, weights: np.ndarray, v: np.ndarray | None = None) -> Survey:
         """`column_statistics`, and ``K'v`` from the same pass over K if there is a v."""
@@ -215,17 +277,20 @@ class Part(DataMatrix):
     """Some rows and columns of a matrix, without a copy."""
 
     def __init__(self, matrix, rows, columns):
-        self.matrix, self.rows, self._columns = matrix, rows, columns
+        self.matrix, self._rows, self._columns = matrix, rows, columns
         self.shape = len(rows), len(columns)
 
     def matvec(self, a):
-        return self.matrix.matvec(spread(a, self._columns, self.matrix.shape[1]))[self.rows]
+        return self.matrix.matvec(spread(a, self._columns, self.matrix.shape[1]))[self._rows]
 
     def rmatvec(self, v):
-        return self.matrix.rmatvec(spread(v, self.rows, self.matrix.shape[0]))[self._columns]
+        return self.matrix.rmatvec(spread(v, self._rows, self.matrix.shape[0]))[self._columns]
 
     def columns(self, index):
-        return self.matrix.columns(self._columns[index])[self.rows]
+        return self.matrix.columns(self._columns[index])[self._rows]
+
+    def submatrix(self, rows, index):
+        return self.matrix.submatrix(self._rows[rows], self._columns[index])
 
 
 def spread(values, places, length):

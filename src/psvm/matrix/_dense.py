@@ -88,6 +88,9 @@ class DenseMatrix(DataMatrix):
     def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         return np.array(self.K[np.ix_(rows, index)], dtype=np.float64, order="F")
 
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        return np.ascontiguousarray(self.K[index], dtype=np.float64)
+
     def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         return DenseMatrix(self.K[np.ix_(rows, columns)])
 
@@ -97,6 +100,9 @@ class DenseMatrix(DataMatrix):
         blocks = block_slices(len(index), self.shape[0] * self.K.itemsize, size=CACHED_BYTES)
         parts = [self.K[:, index[block]].any(axis=0) for block in blocks]
         return index[np.concatenate(parts)] if parts else index
+
+    def centred_gram(self, means: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return self.gram_by_rows(means, weights)
 
     def column_statistics(self, weights: np.ndarray) -> Statistics:
         return self.survey(weights)[0]

@@ -75,6 +75,9 @@ class KernelMatrix(DataMatrix):
         v = np.ascontiguousarray(v)
         return np.concatenate(self._map(lambda block, K_b: sum_of(K_b, v)))
 
+    def centred_gram(self, means: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return self.gram_by_rows(means, weights)
+
     def column_statistics(self, weights: np.ndarray) -> Statistics:
         return self.survey(weights)[0]
 
@@ -108,6 +111,19 @@ class KernelMatrix(DataMatrix):
             return out
         K_b = kernel_values(self.kernel, self.X[rows], self.Z[index])
         return np.asfortranarray(K_b, dtype=np.float64)
+
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        out, missing = np.empty((len(index), self.shape[1])), []
+        for number, block in enumerate(self._slices):
+            if number in self._kept:
+                out[:, block] = self._kept[number][index]
+            else:
+                missing.append(np.arange(block.start, block.stop))
+        if missing:
+            columns = np.concatenate(missing)
+            K_b = kernel_values(self.kernel, self.X[index], self.Z[columns], finite=True)
+            out[:, columns] = K_b.astype(self.dtype, copy=False)
+        return out
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         """A copy of kept values; beyond the cache, a kernel matrix with a cache of its own."""

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core._sparse import occupied, power_sums, row_products
-from ._base import DataMatrix, Statistics, spread, with_norms
+from ._base import DataMatrix, Statistics, plus_outer, spread, with_norms
 from ._block import ColumnBlock, SparseBlock
+from ._dense import DenseMatrix
 
 if TYPE_CHECKING:
     from ._standardized import Standardized
@@ -77,6 +78,9 @@ class SparseMatrix(DataMatrix):
         K_b = self.K[rows][:, index] if self.K.format == "csr" else self.K[:, index][rows]
         return np.asarray(K_b.toarray(order="F"), dtype=np.float64)
 
+    def rows(self, index: np.ndarray) -> np.ndarray:
+        return np.asarray(self.K[index].toarray(), dtype=np.float64)
+
     def part(self, rows: np.ndarray, columns: np.ndarray) -> DataMatrix:
         return self._like(self.K[rows][:, columns])
 
@@ -103,14 +107,29 @@ class SparseMatrix(DataMatrix):
         total = weights.sum()
         sums, Q = row_products(self.K.tocsr(), weights)
         means = sums / total
-        squares = Q.diagonal().copy()
-        centred = squares - total * np.square(means)
-        # Taking the means out of the products costs the digits by which they dominate.
-        if (centred < 0.01 * squares).any():
+        if _dominate(means, Q.diagonal() / total):
             return super().moments(weights, v)
+        centred = Q.diagonal() - total * np.square(means)
         Q -= total * np.multiply.outer(means, means)
         product = None if v is None else self.rmatvec(v)
         return with_norms(means, centred, weights), product, Q
+
+    def joint_moments(
+        self, Y: np.ndarray, weights: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if not self._direct or self._density >= self._full:
+            return super().joint_moments(Y, weights)
+        total = weights.sum()
+        sums, Q = row_products(self.K.tocsr(), weights)
+        means = sums / total
+        if _dominate(means, Q.diagonal() / total):
+            return super().joint_moments(Y, weights)
+        Q = plus_outer(Q, -total, means)
+        origin, rest, S = DenseMatrix(Y).joint_moments(Y[:, :0], weights)
+        V = weights[:, None] * (Y - origin - rest)
+        product = self.rmatvec(V) - np.multiply.outer(means, V.sum(axis=0))
+        origin = np.concatenate([np.zeros_like(means), origin])
+        return origin, np.concatenate([means, rest]), np.block([[Q, product], [product.T, S]])
 
     def column_statistics(self, weights: np.ndarray) -> Statistics:
         if not (self._direct and self.K.has_canonical_format):
@@ -181,3 +200,8 @@ class SparseMatrix(DataMatrix):
             parts = (data, K.indices[first:last], K.indptr[start : stop + 1] - first)
             shape = (L, stop - start) if self._by_columns else (stop - start, P)
             yield slice(start, stop), type(K)(parts, shape=shape)
+
+
+def _dominate(means, squares):
+    """Whether taking the means out of the mean squares would cost more than two digits."""
+    return bool((squares - np.square(means) < 0.01 * squares).any())

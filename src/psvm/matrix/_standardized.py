@@ -301,10 +301,9 @@ class Standardized:
         if len(self._delicate):
             Q = self.gram_columns(np.arange(P))
             return (Q + Q.T) / 2
-        Q = self._gram
-        if Q is None:
-            Q = self.matrix.centred_gram(self.means, self.weights)
-        Q = Q * self._inverse
+        if self._gram is None:
+            self._gram = self.matrix.centred_gram(self.means, self.weights)
+        Q = self._gram * self._inverse
         Q *= self._inverse[:, None]
         np.fill_diagonal(Q, self.norms > 0)
         return Q

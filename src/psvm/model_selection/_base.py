@@ -114,6 +114,11 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _check_search(self):
         check_parameters(self)
+        if getattr(self, "multi_class", "ovo") not in ("ovo", "ovr"):
+            raise ValueError(
+                f"multi_class must be 'ovo' or 'ovr', got {self.multi_class!r}: a search follows a "
+                "path of its own for each machine."
+            )
         Cs = list(self.Cs)
         if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:
             raise ValueError(

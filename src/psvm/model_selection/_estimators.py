@@ -98,7 +98,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         class_weight: ClassWeight = None,
         multi_class: Literal["ovo", "ovr"] = "ovo",
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
-        probability: Literal[False, "sigmoid", "isotonic"] = False,
+        probability: bool | Literal["sigmoid", "isotonic"] = False,
         tol: float = 1e-4,
         max_iter: int | None = None,
         cache_size: float = 1000,

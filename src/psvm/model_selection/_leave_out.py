@@ -14,9 +14,23 @@ from .._progress import finished, progress, steps
 from .._threads import threads
 from .._typing import ArrayLike, CVLike, MatrixLike
 from .._validation import shown
-from ..estimators import PSVC, PSVR, BasePSVM, check_psvm, describe_for, prepare
-from ..matrix import FEW, DenseMatrix, Standardized, block_slices, with_norms
-from ..problem import Problem
+from ..estimators import (
+    PSVC,
+    PSVR,
+    BasePSVM,
+    check_psvm,
+    describe_for,
+    finish_machine,
+    prepare,
+)
+from ..matrix import (
+    FEW,
+    SMALL,
+    DenseMatrix,
+    block_slices,
+    moments_of,
+    with_norms,
+)
 from ..solvers import WorkingSet
 from ._paths import Fold
 
@@ -24,8 +38,6 @@ NEAR = 0.7
 """Columns whose ``|F|`` is that near to epsilon may join when rows leave."""
 ROUNDING = 1e-9
 """Errors of updated statistics, as a share of ``||K̃'y||_inf``."""
-SMALL = 1e-8
-"""A column that loses all but this share of its squared norm has no variance left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,13 +118,18 @@ def cross_val_error(
             "all rows would look at those that are held out. Use the epsilon_ of another fit, or "
             "sklearn.model_selection.cross_val_predict, which chooses it in each fold."
         )
+    if getattr(model, "multi_class", None) == "shared":
+        raise ValueError(
+            "model must have machines of their own: multi_class='ovo' or 'ovr', got 'shared'. Use "
+            "sklearn.model_selection.cross_val_predict."
+        )
     model = clone(model)
     solver = check_psvm(model)
     X, target, weights = prepare(model, X, y, sample_weight)
     own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
     folds = _make_folds(cv, target, X.shape[0])
     with threads(), progress("cross_val_error", model.verbose):
-        description = describe_for(model, X, weights)
+        description = describe_for(model, X, weights, target)
         machines = [
             _PrimedMachine(model, description.part(task.rows), task, WorkingSet(tol=solver.tol))
             for task in target.tasks()
@@ -198,25 +215,28 @@ class _PrimedMachine:
             # Statistics that are updated carry a few more rounding errors.
             allowed = (1 + self.solver.tol) * solution.epsilon + ROUNDING * largest[f]
             if F[:, f].max(initial=0.0) <= allowed and not folds.doubtful[f]:
-                coef = np.zeros(len(self.columns))
-                coef[self.near] = solution.coef
-                yield _Predictor(coef, solution.intercept)
+                yield self.predictor(folds.parts[f].keeping(self.few, self.near), solution)
             else:
                 yield self.solve_all(folds, f, solution)
 
     def solve_near(self, folds, f, epsilon_max):
-        part = folds.parts[f]
-        K = Standardized(self.few, part.weights, part.usable[self.near])
-        start = np.where(part.usable, self.solution.alpha, 0.0)[self.near]
-        return self.solve(Problem.create(K, self.y, self.model.C, 0.0), start, epsilon_max)
+        part = folds.parts[f].keeping(self.few, self.near)
+        start = np.where(part.usable, self.solution.alpha[self.near], 0.0)
+        return self.solve(part.problem(self.y, self.model.C), start, epsilon_max)
 
     def solve_all(self, folds, f, near):
-        part = folds.parts[f]
-        K = Standardized(part.matrix, part.weights, part.usable)
-        start = np.zeros(len(self.columns))
+        part, start = folds.parts[f], np.zeros(len(self.columns))
         start[self.near] = near.alpha
-        solution = self.solve(Problem.create(K, self.y, self.model.C, 0.0), start)
-        return _Predictor(solution.coef, solution.intercept)
+        return self.predictor(part, self.solve(part.problem(self.y, self.model.C), start))
+
+    def predictor(self, part, solution):
+        """What the model makes of a solution without some rows."""
+        problem = part.problem(self.y, self.model.C).with_parameters(epsilon=solution.epsilon)
+        machine = finish_machine(self.model, part, self.y, problem, solution)
+        coef = np.zeros(len(self.columns))
+        some, shift = problem.K.coef(machine.alpha)
+        coef[np.isin(self.columns, part.columns)] = some
+        return _Predictor(coef, machine.intercept + shift)
 
     def residual(self, folds, f, solution):
         """``w (y - f(x))`` of the rows, 0 for those held out."""
@@ -236,18 +256,21 @@ class _Few(DenseMatrix):
 
     def __init__(self, K, weights):
         super().__init__(np.ascontiguousarray(K))
-        self.weights = weights
-        (self.means, _, _), _, self.Q = super().moments(weights)
+        self.weights, self.all = weights, _moments(self, weights)
 
     def moments(self, weights, v=None):
         out = np.flatnonzero(weights != self.weights)
-        deviation, total = self.K[out] - self.means, weights.sum()
-        shift = -(self.weights[out] @ deviation) / total
-        Q = self.Q - (deviation.T * self.weights[out]) @ deviation
-        Q -= total * np.multiply.outer(shift, shift)
-        squares = np.where(Q.diagonal() > SMALL * self.Q.diagonal(), Q.diagonal(), 0.0)
+        if not len(out) or weights.sum() <= SMALL * self.all.weight:
+            return super().moments(weights, v)
+        left = self.all - _moments(DenseMatrix(self.K[out]), self.weights[out])
         product = None if v is None else self.rmatvec(v)
-        return with_norms(self.means + shift, squares, weights), product, Q
+        statistics = with_norms(left.means, left.products.diagonal(), weights)
+        return statistics, product, left.products
+
+
+def _moments(matrix, weights):
+    """Those of the columns alone."""
+    return moments_of(matrix, np.empty((len(weights), 0)), weights)
 
 
 class _Folds:

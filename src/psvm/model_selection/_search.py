@@ -174,16 +174,17 @@ class PathSearch:
 
     def _describe(self, gamma):
         model = clone(self.model).set_params(gamma=gamma)
-        return describe_for(model, self.X, self.weights, self.digests)
+        return describe_for(model, self.X, self.weights, self.target, self.digests)
 
     def _can_leave_one_out(self):
         """Whether the columns are few enough for their products, and the rows not too few."""
         if len(set(self.digests)) < FEWEST_ROWS:
             return False
         description = self._describe(self.gammas[0])
-        if description.identity is None:
-            return description.matrix.shape[1] <= LARGEST_GRAM
-        return max(len(task.rows) for task in self.target.tasks()) <= LARGEST_GRAM
+        if description.matrix.shape[1] <= LARGEST_GRAM:
+            return True
+        rows = max(len(task.rows) for task in self.target.tasks())
+        return description.own is not None and rows <= LARGEST_GRAM
 
     def _make_folds(self, weights):
         if self.options.cv is None:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import kernels
 from .._validation import shown
 from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
-from ..estimators import PSVC, PSVR, Labels
+from ..estimators import PSVC, PSVR, Calibration, Labels, Sigmoid, Steps
 from ..evaluation import RejectOption
 from ..kernels import Kernel
 from ..model_selection import PSVCCV, PSVRCV
@@ -38,8 +38,10 @@ from ._pack import (
 from ._registry import Entry, Registry
 
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
-SOLUTIONS = frozenset(("solution_", "solutions_"))
-"""Certificates with vectors as long as the training data; their numbers are kept elsewhere."""
+SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
+"""Certificates and values as long as the training data; their numbers are kept elsewhere."""
+NOT_NEEDED = frozenset(("landmarks_", "_prepared_support"))
+"""May be as long as the training data, or is made again."""
 
 
 @functools.cache
@@ -70,7 +72,11 @@ def _sklearn():
 
 
 def _predictors():
-    psvm = {"drop": SOLUTIONS | {"_prepared_support"}, "pack": pack_psvm, "unpack": unpack_psvm}
+    psvm = {
+        "drop": SOLUTIONS | NOT_NEEDED,
+        "pack": pack_psvm,
+        "unpack": unpack_psvm,
+    }
     search = {"drop": SOLUTIONS | {"cv_results_"}, "pack": pack_search, "unpack": unpack_search}
     sphered = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
     plain = {"drop": SOLUTIONS}
@@ -107,6 +113,9 @@ def _parts():
         yield Entry(f"psvm.{cls.__name__}", cls)
     for name, cls, check in (
         ("psvm.Labels", Labels, checks.check_labels),
+        ("psvm.Calibration", Calibration, checks.check_calibration),
+        ("psvm.Sigmoid", Sigmoid, checks.check_curve),
+        ("psvm.Steps", Steps, checks.check_steps),
         ("psvm.kernels.FeatureMap", kernels.FeatureMap, checks.check_feature_map),
         ("psvm.prepared.FeatureTable", kernels.FeatureTable, checks.check_feature_table),
         ("psvm.prepared.Parts", kernels.PreparedParts, checks.check_parts),

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, RocCurveDisplay
 
 from ..estimators import (
+    by_rows,
     described_matrix,
     is_measured,
     numeric_target,
@@ -192,7 +193,7 @@ def _search_blocks(search):
 def matrix_section(parts, X):
     """The spectrum of a pairwise matrix; None where there is none or it is too large."""
     machine = parts.machine
-    if machine.kernel == "dyadic" or machine.landmarks is not None:
+    if machine.kernel == "dyadic" or not by_rows(machine.landmarks):
         return None
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n > LARGEST_MATRIX:

@@ -82,10 +82,10 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     task : {"auto", "classification", "regression"}, default="auto"
         What y is. "auto" takes strings, truth values and whole numbers for classes and all other
         numbers for the target of a regression, as scikit-learn's `type_of_target` does.
-    landmarks : array-like of shape (n_objects, n_features), int, {"kmeans", "random", "pca"} or \
-object with fit, default=None
+    landmarks : array-like of shape (n_objects, n_features), int, {"all", "kmeans", "random", \
+"pca"} or object with fit, default=None
         The objects z_j among which to select, as in `PSVC`. None means that the columns of X are
-        the features.
+        the features, "all" that the objects are those of X.
     n_landmarks : int, default=100
         How many for "kmeans", "random" and "pca".
     kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine"}, Kernel or callable, \

@@ -15,6 +15,7 @@ from ._dual import (
 )
 from ._exact import AHEAD, exact_path
 from ._follow import follow
+from ._group import GroupSolution, group_path, group_solve
 from ._path import LARGEST_HOMOTOPY, epsilon_path, epsilon_paths
 from ._path_result import EpsilonPath
 from ._smo import SMO

@@ -35,6 +35,10 @@ class Clock:
         """Whether the time is over."""
         return self.max_time is not None and self.passed >= self.max_time
 
+    def half(self):
+        """A clock for half of the time that is left: the other half is for the final solve."""
+        return Clock(None if self.max_time is None else max(self.left, 0.0) / 2)
+
     def limit(self, solver):
         """The solver with the time that is left."""
         return solver if self.max_time is None else replace(solver, max_time=max(self.left, LEAST))

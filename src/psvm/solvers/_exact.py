@@ -2,41 +2,50 @@
 
 import numpy as np
 
-from ._homotopy import homotopy_workspace
+from .._core._active_set import ActiveSet
 
 AHEAD = 2
-"""Points of the path that the compiled loop visits at once."""
+"""Points of a path that are looked at together."""
+TOL, PRECISION = 1e-6, 1e-13
+"""Violation that ends an exact solve, as a share of epsilon and of ``||K̃'y||_inf``: the Newton
+steps before it leave rounding errors."""
+DEPENDENT = 1e-13
+"""Squared distance from the others below which a column counts as their combination."""
+WORK = 5e8
+"""Operations of one uninterrupted run of the core: less than half a second."""
 
 
-def exact_path(problem, epsilons, gram=None, ahead=AHEAD):
-    """Solutions along decreasing epsilon, exact, without a pass over the rows between them.
+def exact_path(Q, l, C, epsilons, rank=None):
+    """Solutions along decreasing epsilon, exact, without the rows behind the products.
 
     They are not certified: `Solver.minimise` does that, from one of them as its start.
 
     Parameters
     ----------
-    problem : Problem
+    Q : ndarray of shape (P, P)
+        ``K̃'K̃`` with a diagonal of ones, or zeros for columns that take no part.
+    l : ndarray of shape (P,)
+        ``K̃'y``.
+    C : float
     epsilons : ndarray
-        Decreasing, all below epsilon_max.
-    gram : ndarray of shape (P, P), default=None
-        ``Q = K̃'K̃``, if it is known.
-    ahead : int
-        Points that are computed before the first of them is returned.
+        Decreasing.
+    rank : int, default=None
+        Upper bound of the rank of Q, if it is less than P.
 
     Yields
     ------
     ndarray of shape (P,)
         alpha.
     """
-    K, largest, P = problem.K, problem.epsilon_max, problem.K.shape[1]
-    workspace = homotopy_workspace(K)
-    workspace.whole = True
-    workspace.take_whole(K.gram() if gram is None else gram)
-    index = workspace.index
-    workspace.small.start(problem.C, largest, largest, np.zeros(P), -problem.l, index)
-    for first in range(0, len(epsilons), ahead):
-        _, alphas = workspace.small.trace(epsilons[first : first + ahead], ahead, False)
-        for some in alphas:
-            alpha = np.zeros(P)
-            alpha[index] = some
-            yield alpha
+    P, largest = len(l), np.abs(l).max(initial=0.0)
+    index = np.flatnonzero(Q.diagonal() > 0)
+    small = ActiveSet(P if rank is None else rank, max(len(index), 1))
+    small.extend(np.asfortranarray(Q if len(index) == P else Q[np.ix_(index, index)]))
+    small.S.dependent, small.F[:] = DEPENDENT, -l[index]
+    for epsilon in epsilons:
+        small.begin(C, epsilon, max(TOL * epsilon, PRECISION * largest), 0)
+        while not small.solve(WORK):
+            pass
+        alpha = np.zeros(P)
+        alpha[index] = small.alpha
+        yield alpha

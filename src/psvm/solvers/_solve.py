@@ -14,6 +14,7 @@ from .._typing import ArrayLike, MatrixLike
 from .._validation import (
     check_number,
     check_vector,
+    check_weights,
     shown,
 )
 from ..matrix import DataMatrix, Standardized, check_matrix
@@ -145,25 +146,6 @@ def check_data(K, y, sample_weight):
     if L != len(y):
         raise ValueError(f"K has {L} rows but y has {len(y)} entries; they must agree.")
     return matrix, y, check_weights(sample_weight, L)
-
-
-def check_weights(sample_weight, L):
-    """Weights as a float64 array, or None."""
-    if sample_weight is None:
-        return None
-    weights = check_vector("sample_weight", sample_weight)
-    if weights.shape != (L,):
-        raise ValueError(
-            f"sample_weight must have one entry for each of the {L} rows, got an array of shape "
-            f"{weights.shape}."
-        )
-    if (weights < 0).any():
-        raise ValueError("sample_weight must not be negative.")
-    if weights.max() > np.finfo(float).max / (4 * L):
-        raise ValueError("sample_weight is too large to be summed in double precision; scale it.")
-    if not weights.any():
-        raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
-    return weights
 
 
 def _check_start(warm_start, P):

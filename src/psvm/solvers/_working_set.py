@@ -165,14 +165,11 @@ class Workspace:
         """``y - K̃_W alpha_W``."""
         return y - self._columns.matvec(alpha[self.index])
 
-    def take_whole(self, Q=None):
-        """Add all columns that have variance; their copies are not needed then.
-
-        `Q` are the products of all columns, if they are known.
-        """
+    def take_whole(self):
+        """Add all columns that have variance; their copies are not needed then."""
         self.index = np.flatnonzero(self.K.norms > 0)
         self.member[self.index] = True
-        Q = self.K.gram() if Q is None else Q
+        Q = self.K.gram()
         if not self.member.all():
             Q = Q[np.ix_(self.index, self.index)]
         self.small.extend(np.asfortranarray(Q))

@@ -5,6 +5,8 @@ file. So every array is compared with every other here, in one function or row o
 """
 
 from ._estimators import (
+    check_calibration,
+    check_curve,
     check_fisher,
     check_labels,
     check_least_squares_classifier,
@@ -13,6 +15,7 @@ from ._estimators import (
     check_reject_option,
     check_search,
     check_sphered,
+    check_steps,
 )
 from ._kernels import (
     check_feature_map,

@@ -4,12 +4,20 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._parameters import check_parameters
-from ...estimators import PER_COLUMN, Labels, is_measured, kernel_name
+from ...estimators import (
+    PER_COLUMN,
+    Calibration,
+    Labels,
+    Sigmoid,
+    Steps,
+    is_measured,
+    kernel_name,
+)
 from ...estimators import check_psvm as check_psvm_parameters
 from ...evaluation import REJECT_RULES, RESPONSE_METHODS, check_columns
 from ...sphered import kernel_rows, shift_rows, take_columns
 from ._kernels import check_prepared, check_vectors, checked_kernel
-from ._state import is_number, n_pairs
+from ._state import is_increasing, is_number, n_pairs
 
 
 def check_labels(state):
@@ -19,6 +27,31 @@ def check_labels(state):
     classes = state.classes("classes", least=1 if scheme == "multilabel" else 2)
     state.require(scheme != "ovr" or len(classes) > 2, "its scheme is 'ovr' for two classes")
     state.require(state.get("code") is None, "it has the labels of rows")
+
+
+def check_curve(state):
+    """A sigmoid that does not fall."""
+    state.require(state.number("slope") >= 0, "its slope is negative")
+    state.number("offset")
+
+
+def check_steps(state):
+    """Probabilities that do not fall, at knots in increasing order."""
+    knots = state.array("knots", (None,), kinds="f")
+    values = state.array("values", (len(knots),), kinds="f")
+    state.require(len(knots) > 0 and is_increasing(knots), "its knots are not in order")
+    rise = (np.diff(values, prepend=0.0, append=1.0) >= 0).all()
+    state.require(rise, "its values are no probabilities in order")
+
+
+def check_calibration(state):
+    """A curve for each machine, all of one kind."""
+    scheme, n, curves = state.get("scheme"), state.count("n_classes", least=2), state.get("curves")
+    state.require(scheme in ("ovo", "ovr"), f"its scheme is {scheme!r}")
+    m = n_pairs(n) if scheme == "ovo" else n
+    state.require(isinstance(curves, tuple) and len(curves) == m, "its curves are wrong")
+    kinds = {type(curve) for curve in curves}
+    state.require(kinds in ({Sigmoid}, {Steps}), "its curves are of a wrong kind")
 
 
 def check_psvm(state):
@@ -55,8 +88,10 @@ def _n_machines(state):
     classes = state.classes(least=1 if labels.scheme == "multilabel" else 2)
     state.same_classes(classes, labels.classes, "its labels")
     if state.model.probability:
-        calibrator = state.part("calibrator_", BaseEstimator, "predict_proba")
-        state.same_classes(classes, getattr(calibrator, "classes_", None), "its probabilities")
+        found = state.get("calibration_")
+        state.require(isinstance(found, Calibration), "calibration_ is no calibration")
+        fits = (found.scheme, found.n_classes) == (labels.scheme, n)
+        state.require(fits, "the classes of its probabilities are others")
     if labels.scheme == "ovo":
         return None if n == 2 else n_pairs(n)
     return n

@@ -1,0 +1,110 @@
+"""Machines of several classes that choose from a common set of support objects.
+
+The penalty counts the norm of the variables that an object has in all machines, so that it
+supports all of them or none. The variables are the least squares of that support, or go some way
+to it, and their leave-one-out values have one factor for all machines.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..solvers import GroupSolution, group_path, group_solve
+from ._epsilon import FALLBACK, PathPoint, best_of_path, count_distinct, groups_of
+from ._judge import ClassesJudge
+from ._loo import LeaveOneOut
+
+PATH_TOL = 0.1
+"""KKT violation on the path, relative to epsilon: the support is all that is taken from it."""
+PER_DECADE, DECADES = 4, 6
+"""Points of epsilon / epsilon_max in a factor of ten, and how many such factors."""
+STANDARD_ERRORS = 1.0
+"""Those that the loss may exceed the smallest by: a common support is small as it is."""
+DENSEST = 0.3
+"""Support objects as a share of the distinct rows that end the path: each point costs more than
+all before it."""
+
+
+class Shared(NamedTuple):
+    """What all machines have learnt together."""
+
+    solution: GroupSolution
+    alphas: np.ndarray
+    """The variables of each machine, which may be relaxed, of shape (n_machines, P)."""
+    shifts: np.ndarray
+    """What the leave-one-out values ask to add to each constant."""
+    left_out: np.ndarray
+    """The leave-one-out values, of shape (n_machines, L)."""
+    unit: float
+    """The weight that counts as one row."""
+
+
+def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
+    """Fit machines that share their support.
+
+    Parameters
+    ----------
+    description : Description
+        With its digests.
+    Y : ndarray of shape (n_machines, L)
+        +1 for the class of a machine and -1 for the rest.
+    epsilon : float or "auto"
+    unit : {"absolute", "max"}
+        The unit of a number.
+    relaxation : float
+    solver : Solver
+        Its tolerance and limit of iterations hold.
+    clock : Clock
+
+    Returns
+    -------
+    Shared
+    """
+    task = _Task(description, Y, relaxation)
+    start = None
+    if isinstance(epsilon, str):
+        epsilon, start = task.choose(clock)
+    elif unit == "max":
+        epsilon = epsilon * task.largest
+    limit = {} if solver.max_iter is None else {"max_iter": solver.max_iter}
+    products = task.Q, task.B, epsilon, solver.tol, task.squares
+    solution = group_solve(*products, start=start, **limit)
+    left_out, alphas = task.left_out(solution.A)
+    shifts = task.judge.known_shift(left_out)
+    return Shared(solution, alphas, shifts, left_out, task.loo.unit)
+
+
+class _Task:
+    """The products of the columns and the targets, and what the values of rows are worth."""
+
+    def __init__(self, description, Y, relaxation):
+        self.description, self.Y, self.relaxation = description, Y, relaxation
+        problems = [description.problem(y, np.inf) for y in Y]
+        self.targets = np.array([problem.y for problem in problems])
+        self.Q = problems[0].K.gram()
+        self.B = np.column_stack([problem.l for problem in problems])
+        self.squares = float(np.square(self.targets).sum())
+        self.largest = float(np.sqrt(np.square(self.B).sum(axis=1)).max(initial=0.0))
+        self.loo = LeaveOneOut(description, problems[0], Y[0])
+        self.judge = ClassesJudge(description.weights, groups_of(description), Y)
+
+    def choose(self, clock):
+        """The chosen epsilon, and the solution of the path there."""
+        n_distinct = count_distinct(self.description)
+        if n_distinct < 3 or self.largest == 0:
+            return FALLBACK * self.largest, None
+        epsilons = self.largest * 10 ** (-np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
+        most = DENSEST * n_distinct
+        path, errors = self.path(epsilons), STANDARD_ERRORS
+        chosen = best_of_path(path, self.judge, epsilons, most, clock.half(), errors)
+        return chosen.epsilon, chosen.alpha
+
+    def path(self, epsilons):
+        """The leave-one-out values along the path, one point at a time."""
+        for solution in group_path(self.Q, self.B, epsilons, PATH_TOL, self.squares):
+            decisions, _ = self.left_out(solution.A)
+            yield [PathPoint(decisions, len(solution.support), solution)]
+
+    def left_out(self, A):
+        """Leave-one-out values and relaxed variables."""
+        return self.loo.shared(A, self.Q, self.B, self.targets, self.Y, self.relaxation)
