@@ -401,7 +401,7 @@ def test_many_classes_have_one_share_of_epsilon(multi_class):
 
 def test_few_classes_and_outputs_choose_for_themselves(rng):
     X, y = make_blobs(120, centers=4, random_state=3)
-    model = PSVC(gamma=0.1).fit(X, y)
+    model = PSVC(gamma=0.1, multi_class="ovo").fit(X, y)
     pair = (y == 0) | (y == 2)
     alone = PSVC(gamma=0.1).fit(X[pair], y[pair])
     assert model.epsilon_[1] == pytest.approx(alone.epsilon_, rel=1e-9)

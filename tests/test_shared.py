@@ -161,6 +161,22 @@ def test_values_are_those_of_least_squares_without_the_row(seed, kernel):
         assert model.loo_error_ == pytest.approx(np.average(wrong, weights=weights))
 
 
+@pytest.mark.parametrize("relaxation", [0.0, 0.75, 1.0])
+def test_no_more_support_objects_than_dimensions(relaxation):
+    """Machines may use more columns of a linear kernel than it has dimensions; f needs no more."""
+    X, y = make_blobs(90, 2, centers=3, random_state=0)
+    model = PSVC(kernel="linear", relaxation=relaxation).fit(X, y)
+    (solution,) = model.solutions_
+    assert 0 < model.n_support_ <= 2
+    Z, Y = reference.standardise(X @ X.T, y)[0][:, solution.support], codes(y)
+    squares = np.linalg.lstsq(Z, Y - Y.mean(axis=0), rcond=None)[0]
+    f = Z @ (solution.A[solution.support] * (1 - relaxation) + relaxation * squares)
+    shifted = model.decision_function(X) - model.intercept_
+    # two columns of norm one and values of at most 2
+    np.testing.assert_allclose(shifted, f, atol=1e-8)
+    assert model.loo_error_ <= 1 - SVC(kernel="linear").fit(X, y).score(X, y) + 0.1
+
+
 def test_the_error_is_near_that_of_real_leave_one_out():
     """The support and the choice of epsilon know the rows, which the values do not see."""
     for X, y in (iris(), wine()):
