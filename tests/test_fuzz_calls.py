@@ -175,8 +175,8 @@ def public():
 SETTINGS = {
     "psvm.PSVC": {"epsilon": 0.5, "n_landmarks": 5},
     "psvm.PSVR": {"epsilon": 0.5, "n_landmarks": 5},
-    "psvm.PSVCCV": {"epsilons": 3, "gammas": [0.5], "cv": 2},
-    "psvm.PSVRCV": {"epsilons": 3, "gammas": [0.5], "cv": 2},
+    "psvm.PSVCCV": {"epsilons": [0.5, 0.1], "gammas": [0.5], "cv": 2},
+    "psvm.PSVRCV": {"epsilons": [0.5, 0.1], "gammas": [0.5], "cv": 2},
     "psvm.SpheredSVCCV": {"lams": [0.3, 0.6], "cv": 2},
     "psvm.GeneSelector": {"n_features": [1, 2], "smoothing": 0, "cv": 2, "n_epsilons": 4},
     "psvm.PSVMSelector": {"epsilon": 0.5, "n_landmarks": 5},

@@ -12,6 +12,7 @@ from sklearn.preprocessing import scale
 import psvm
 from psvm import PSVC, PSVR, WorkingSet
 from psvm.estimators import LeaveOneOut, describe
+from psvm.estimators._epsilon import _judged
 from psvm.kernels import RBF
 from psvm.matrix import row_digests
 from psvm.solvers import exact_path
@@ -81,6 +82,41 @@ def test_values_are_those_of_a_fit_without_the_row(kind, C, seed, relaxation):
     np.testing.assert_array_equal(alpha[~free], solution.alpha[~free])
     (again,), _ = loo.decisions(solution.alpha[None], relaxation=relaxation)
     np.testing.assert_allclose(again, found, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["kernel", "some"])
+def test_values_of_some_rows_are_those_of_all(kind, rng):
+    X = rng.normal(size=(40, 2))
+    X[30:] = X[:10]
+    y, weights = rng.normal(size=40), rng.uniform(0.5, 2.0, size=40)
+    own = np.arange(0, 40, 3) if kind == "some" else None
+    description = describe(X, weights, RBF(1.0), rows=own, digests=row_digests(X))
+    problem = description.problem(y, np.inf)
+    Q = problem.K.gram()
+    alphas = np.array(
+        list(exact_path(Q, problem.l, np.inf, problem.epsilon_max / np.array([2, 5, 10])))
+    )
+    rows = np.array([*range(3, 9), 20, 24, *range(33, 39)])
+    every, relaxed = LeaveOneOut(description, problem, y).decisions(alphas, Q, 0.5)
+    some, same = LeaveOneOut(description, problem, y, rows).decisions(alphas, Q, 0.5)
+    assert np.isnan(np.delete(some, rows, axis=1)).all()
+    np.testing.assert_allclose(some[:, rows], every[:, rows], rtol=1e-9)
+    np.testing.assert_array_equal(relaxed, same)
+
+
+def test_some_of_many_rows_choose_epsilon(monkeypatch, rng):
+    """Which ones depends on their content: not on their order, nor on rows without weight."""
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    monkeypatch.setattr("psvm.estimators._epsilon.JUDGED", 60)
+    description = describe(X, np.ones(200), RBF(1.0), digests=row_digests(X))
+    assert _judged(description).sum() == 50  # every fourth
+    some, order = PSVC().fit(X, y), rng.permutation(200)
+    shuffled = PSVC().fit(X[order], y[order])
+    weights = np.repeat([1.0, 0.0], [200, 50])
+    padded = PSVC().fit(np.vstack([X, X[:50] + 0.1]), np.r_[y, y[:50]], weights)
+    # rounding errors of sums in another order
+    assert shuffled.epsilon_ == pytest.approx(some.epsilon_, rel=1e-9)
+    assert padded.epsilon_ == pytest.approx(some.epsilon_, rel=1e-9)
 
 
 def test_rows_that_are_interpolated_have_no_value(rng):

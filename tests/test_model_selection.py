@@ -3,14 +3,15 @@
 import json
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_moons
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.metrics import accuracy_score
+from sklearn.metrics import accuracy_score, roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
     GridSearchCV,
@@ -25,10 +26,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import psvm
 from psvm import PSVC, PSVCCV, PSVR, PSVRCV, cross_val_error
+from psvm._folds import assign_folds
+from psvm.matrix import row_digests
 from psvm.model_selection import _search, _table
 from reference import decided
 
-FEW = {"epsilons": 6, "gammas": [0.5, 2.0]}
+# Small grids, whose ends do not matter; `test_choice_at_an_edge_is_told` and others look at them.
+pytestmark = pytest.mark.filterwarnings("ignore:The chosen:sklearn.exceptions.ConvergenceWarning")
+FEW = {"epsilons": 6, "min_ratio": 0.01, "gammas": [0.5, 2.0]}
 EXACT = {"path_tol": 1e-8, "tol": 1e-8}
 FOLDS = StratifiedKFold(4, shuffle=True, random_state=1)
 
@@ -119,7 +124,9 @@ def test_cv_estimators_are_estimators_of_a_search():
 def test_scores_are_the_squared_errors_of_cold_solves():
     X, y = moons()
     t = 2.0 * y - 1
-    model = PSVCCV(cv=FOLDS, gammas=[2.0], epsilons=[0.5, 0.1, 0.02], path_tol=1e-8).fit(X, y)
+    model = PSVCCV(
+        cv=FOLDS, gammas=[2.0], epsilons=[0.5, 0.1, 0.02], path_tol=1e-8, threshold="mean"
+    ).fit(X, y)
     K = rbf_kernel(X, gamma=2.0)
     for e, share in enumerate(model.epsilons_):
         for f, (a, b) in enumerate(FOLDS.split(X, y)):
@@ -141,16 +148,22 @@ def test_epsilon_is_a_share_of_its_maximum():
     assert share.fit(X, y).epsilon_ == pytest.approx(model.epsilon_)
 
 
+def decided_choice(table):
+    """Assert that rounding cannot change the choice: no candidate is at the limit, or equals it."""
+    folds = np.array([table[name] for name in table if name.startswith("split")])
+    beyond = folds - folds[:, [int(np.argmax(table["mean_test_score"]))]]
+    error = np.std(beyond, axis=0, ddof=1) / np.sqrt(len(folds))
+    distance = np.abs(beyond.mean(axis=0) + error)
+    assert (distance[error > 0] > 1e-6).all()
+    assert np.count_nonzero(error == 0) == 1
+
+
 def test_default_folds_do_not_depend_on_order_or_repetition(rng):
     X, y = moons()
     order = rng.permutation(len(y))
     search = PSVCCV(**FEW, **EXACT)
     model, shuffled = clone(search).fit(X, y), clone(search).fit(X[order], y[order])
-    # No setting is near to another choice: neither with another slack nor by the score itself.
-    for slack in (0.999 * model._slack, 1.001 * model._slack):
-        assert _table.choose(model.cv_results_, "auto", slack) == model.best_index_
-    rivals = model.cv_results_["param_epsilon"] == model.best_params_["epsilon"]
-    assert np.ptp(model.cv_results_["mean_test_score"][rivals]) > 1e-5
+    decided_choice(model.cv_results_)
     twice = clone(search).fit(np.vstack([X, X]), np.r_[y, y])
     weighted = clone(search).fit(X, y, np.full(len(y), 2.0))
     for other in (shuffled, twice, weighted):
@@ -171,6 +184,145 @@ def test_scorers_of_scikit_learn(scoring):
     assert model.best_score_ == pytest.approx(theirs.fit(X, y).best_score_, abs=1e-12)
 
 
+# ---------------------------------------------------------------- leave-one-out values
+
+
+def left_out(K, y, alpha, means, norms, epsilon):
+    """Predictions without each row, by a new fit to the other rows with the same support.
+
+    The signs of the variables and the units of the columns stay; the column of the row leaves.
+    """
+    Z, found = (K - means) / norms, np.empty(len(y))
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        columns = np.flatnonzero((alpha != 0) & rest)
+        D = np.column_stack([np.ones(len(y)), Z[:, columns]])
+        penalty = np.concatenate([[0.0], epsilon * np.sign(alpha[columns])])
+        theta = np.linalg.solve(D[rest].T @ D[rest], D[rest].T @ y[rest] - penalty)
+        found[i] = D[i] @ theta
+    return found
+
+
+def test_default_scores_are_those_of_fits_without_each_row():
+    X, y = waves(60)
+    model = PSVRCV(gammas=[0.5], epsilons=[0.5, 0.2, 0.05]).fit(X, y)
+    assert model.n_splits_ == 5
+    K = rbf_kernel(X, gamma=0.5)
+    for row, share in enumerate(model.epsilons_):
+        full = psvm.solve(K, y, epsilon=share * model.epsilon_ / model.best_params_["epsilon"])
+        m, s = K.mean(axis=0), np.sqrt(np.square(K - K.mean(axis=0)).sum(axis=0))
+        f = left_out(K, y, full.alpha, m, s, full.epsilon)
+        # Every row is in one fold; its constant is that with the least squared error.
+        found = [model.cv_results_[f"split{i}_test_score"][row] for i in range(5)]
+        assert np.mean(found) == pytest.approx(-np.var(y - f), rel=1e-5)
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "roc_auc"])
+def test_default_scores_are_near_those_of_real_leave_one_out(scoring):
+    """Without a row the support changes as well, which the approximate values do not know."""
+    X, y = moons(60)
+    options = {"gammas": [1.0], "epsilons": [0.5, 0.2, 0.1], "threshold": "mean"}
+    model = PSVCCV(scoring=scoring, **options).fit(X, y)
+    for row, share in enumerate(model.epsilons_):
+        one = PSVC(epsilon=share, epsilon_unit="max", gamma=1.0, threshold="mean")
+        f = cross_val_predict(one, X, y, cv=LeaveOneOut(), method="decision_function")
+        score = model.cv_results_["mean_test_score"][row]
+        if scoring is None:
+            assert score == pytest.approx(-np.mean((2.0 * y - 1 - f) ** 2), rel=0.1)
+        elif scoring == "accuracy":
+            assert score == pytest.approx(accuracy_score(y, f > 0), abs=0.05)
+        else:
+            assert score == pytest.approx(roc_auc_score(y, f), abs=0.05)
+
+
+def test_several_classes_are_judged_by_all_machines():
+    X, y = load_iris(return_X_y=True)
+    model = PSVCCV(scoring="accuracy", gammas=[0.2], epsilons=[0.3, 0.1]).fit(X, y)
+    for row, share in enumerate(model.epsilons_):
+        one = PSVC(epsilon=share, epsilon_unit="max", gamma=0.2)
+        f = cross_val_predict(one, X, y, cv=StratifiedKFold(30))
+        assert model.cv_results_["mean_test_score"][row] == pytest.approx(np.mean(f == y), abs=0.03)
+
+
+def test_many_columns_mean_real_folds(monkeypatch):
+    X, y = moons()
+    folds = PSVCCV(**FEW, **EXACT)
+    digests = row_digests(X)
+    number = assign_folds(digests, y, np.ones(len(y)))
+    given = [(np.flatnonzero(number != i), np.flatnonzero(number == i)) for i in range(5)]
+    expected = clone(folds).set_params(cv=given).fit(X, y)
+    monkeypatch.setattr(_search, "LARGEST_GRAM", 10)
+    found = folds.fit(X, y)
+    scores = "mean_test_score"
+    np.testing.assert_allclose(found.cv_results_[scores], expected.cv_results_[scores], rtol=1e-6)
+
+
+# ---------------------------------------------------------------- ends of grids
+
+
+def quiet(model, X, y):
+    """Fit a model that must not warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return model.fit(X, y)
+
+
+def test_paths_go_on_until_the_error_has_turned():
+    """Without much noise a small epsilon is the best, far beyond a few factors of ten."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(120, 2))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2
+    noisy, smooth = (y + noise * rng.normal(size=120) for noise in (0.5, 0.003))
+    for target, low, high in ((noisy, 5e-4, 0.1), (smooth, 1e-7, 1e-4)):
+        model = quiet(PSVRCV(gammas=[0.5]), X, target)
+        table = model.cv_results_
+        place = int(np.argmax(table["mean_test_score"]))
+        assert low < table["param_epsilon"][place] < high
+        assert place < len(table["params"]) - 1
+        assert model.epsilons_[-1] > 1e-2 * table["param_epsilon"][place]
+
+
+@pytest.mark.parametrize(
+    ("frequency", "least", "most"), [(0.3, 1e-6, 0.2), (9.0, 2.0, 20.0), (30.0, 20.0, 300.0)]
+)
+def test_gammas_go_on_until_the_score_has_turned(frequency, least, most):
+    """Also where nothing is learnt with those of the start, which are up to 1 times "scale"."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(150, 1))
+    y = np.sin(frequency * X[:, 0]) + 0.05 * rng.normal(size=150)
+    model = quiet(PSVRCV(), X, y)
+    units = model.gammas_ * X.var()
+    np.testing.assert_allclose(units[1:] / units[:-1], 3.0)
+    assert least < model.gamma_ * X.var() < most
+    assert model.gammas_[0] < model.gamma_ < model.gammas_[-1]
+
+
+def test_choice_at_an_edge_is_told():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(150, 1))
+    y = np.sin(9 * X[:, 0]) + 0.05 * rng.normal(size=150)
+    cases = [
+        ({"epsilons": [0.5, 0.4, 0.3], "gammas": [30.0]}, "smallest of the grid, 0.3", "smaller"),
+        ({"epsilons": 4, "gammas": [30.0]}, "smallest of the grid, 0.158", "Increase epsilons"),
+        (
+            {"epsilons": 4, "min_ratio": 0.1, "gammas": [30.0]},
+            "the grid, 0.1",
+            "Decrease min_ratio",
+        ),
+        ({"epsilons": [1e-4, 1e-5, 1e-6], "gammas": [300.0]}, "largest of the grid", "larger"),
+        ({"gammas": [0.01, 0.1, 1.0]}, "chosen gamma is the largest", "gammas"),
+        ({"gammas": [2000.0, 500.0, 1000.0]}, "chosen gamma is the smallest", "gammas"),
+        ({"gammas": [30.0], "Cs": [0.01, 0.02, 0.04]}, "chosen C is the largest", "Cs"),
+    ]
+    for parameters, *messages in cases:
+        with pytest.warns(ConvergenceWarning) as caught:
+            PSVRCV(rule="best", **parameters).fit(X, y)
+        texts = " ".join(str(w.message) for w in caught)
+        assert all(message in texts for message in messages), (parameters, texts)
+    quiet(PSVRCV(gammas=[1.0, 8.0, 60.0], Cs=[1.0, 100.0, 1e4]), X, y)
+    quiet(PSVRCV(gammas=[0.1], epsilons=[0.5]), X, y)
+
+
 # ---------------------------------------------------------------- rules and strategies
 
 
@@ -184,19 +336,19 @@ def table(means, splits, support, epsilons):
 
 
 def test_rules():
-    splits = np.array([[0.80, 0.84], [0.88, 0.92], [0.87, 0.91], [0.5, 0.5]])
-    found = table(splits.mean(axis=1), splits, [3, 9, 7, 1], [0.5, 0.1, 0.2, 0.9])
-    assert _table.choose(found, "best", 0.02) == 1
-    assert _table.choose(found, "auto", 0.0) == 1
-    assert _table.choose(found, "auto", 0.02) == 2  # 0.89 is within 2 % of 0.9
+    splits = np.array([[0.80, 0.84], [0.88, 0.92], [0.87, 0.93], [0.86, 0.90], [0.5, 0.5]])
+    found = table(splits.mean(axis=1), splits, [3, 9, 7, 5, 1], [0.5, 0.1, 0.2, 0.3, 0.9])
+    assert _table.choose(found, "best") == 1
+    # As good on average, and the fewer support objects: 0.02 worse in each fold is no chance.
+    assert _table.choose(found, "sparsest") == 2
+    # standard error of the best: sd 0.0283 / sqrt(2) = 0.02
+    assert _table.choose(found, "one_standard_error") == 3
     # the same model again, such as with another C that no variable gets to: the first one wins
     twice = table([0.9, 0.9 * (1 + 1e-13), 0.5], np.full((3, 2), 0.9), [9, 9, 1], [0.1, 0.1, 0.9])
-    assert _table.choose(twice, "best", 0.0) == _table.choose(twice, "auto", 0.02) == 0
-    # standard error of the best: sd 0.0283 / sqrt(2) = 0.02
-    assert _table.choose(found, "one_standard_error", 0.02) == 2
+    assert _table.choose(twice, "best") == _table.choose(twice, "one_standard_error") == 0
     found["mean_test_score"][:] = np.nan
     with pytest.raises(ValueError, match="NaN"):
-        _table.choose(found, "best", 0.0)
+        _table.choose(found, "best")
 
 
 def test_one_standard_error_needs_no_more_support():
@@ -287,38 +439,49 @@ def test_probabilities_of_the_chosen_model():
 
 def stop_after(monkeypatch, count):
     """Ctrl-C in the middle of a search."""
-    plain, calls = _search.fold_result, []
+    calls = []
 
-    def counted(*task):
-        calls.append(task)
-        if len(calls) > count:
-            raise KeyboardInterrupt
-        return plain(*task)
+    def counted(plain):
+        def run(*task):
+            calls.append(task)
+            if len(calls) > count:
+                raise KeyboardInterrupt
+            return plain(*task)
 
-    monkeypatch.setattr(_search, "fold_result", counted)
+        return run
+
+    monkeypatch.setattr(_search, "left_out_paths", counted(_search.left_out_paths))
+    monkeypatch.setattr(_search.FoldPaths, "judged", counted(_search.FoldPaths.judged))
     return calls
 
 
 @pytest.mark.parametrize("cut", [0, 7], ids=["whole lines", "a last line that is cut off"])
-def test_interrupted_search_goes_on_to_the_same_answer(tmp_path, monkeypatch, cut):
+@pytest.mark.parametrize(
+    "parameters",
+    [{"cv": 5, **FEW}, {"gammas": [0.3, 1.0, 3.0]}, {"cv": 3, "gammas": [1.0]}, {}],
+    ids=["folds", "leave-one-out", "folds until it turns", "gammas until it turns"],
+)
+def test_interrupted_search_goes_on_to_the_same_answer(tmp_path, monkeypatch, cut, parameters):
     X, y = moons()
-    search = PSVCCV(**FEW, **EXACT)
-    whole = clone(search).fit(X, y)
-    path = tmp_path / "search.jsonl"
+    search = PSVCCV(**parameters, **EXACT)
+    path, other = tmp_path / "search.jsonl", tmp_path / "whole.jsonl"
+    whole = clone(search).set_params(results_file=other).fit(X, y)
+    n_parts = len(other.read_text().splitlines()) - 1
+    stop = n_parts - 1 if n_parts < 6 else n_parts // 2
     with monkeypatch.context() as patch:
-        stop_after(patch, 7)
+        stop_after(patch, stop)
         with pytest.raises(KeyboardInterrupt):
             clone(search).set_params(results_file=path).fit(X, y)
-    assert len(path.read_text().splitlines()) == 1 + 7
+    assert len(path.read_text().splitlines()) == 1 + stop
     if cut:
         path.write_text(path.read_text()[:-cut])
     kept = path.read_text().splitlines()[: -1 if cut else None]
-    calls = stop_after(monkeypatch, 10)
+    calls = stop_after(monkeypatch, n_parts)
     resumed = clone(search).set_params(results_file=path).fit(X, y)
-    assert len(calls) == (3 if cut == 0 else 4)
+    assert len(calls) == n_parts - stop + (cut > 0)
     # What the file had stays as it was; the rest is solved again, to 1e-8 of epsilon.
     assert path.read_text().splitlines()[: len(kept)] == kept
-    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 1 + 10
+    assert len([json.loads(line) for line in path.read_text().splitlines()]) == 1 + n_parts
     scores = "mean_test_score"
     np.testing.assert_allclose(resumed.cv_results_[scores], whole.cv_results_[scores], rtol=1e-6)
     assert resumed.best_params_ == whole.best_params_
@@ -350,7 +513,8 @@ def test_file_of_another_search_is_refused(tmp_path):
 def test_damaged_line_is_named(tmp_path):
     X, y = moons()
     path = tmp_path / "search.jsonl"
-    PSVCCV(results_file=path, **FEW).fit(X, y)
+    search = {**FEW, "cv": 5}
+    PSVCCV(results_file=path, **search).fit(X, y)
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
     place = lines[4].index(b"scores") + 15  # inside of a number
@@ -366,10 +530,10 @@ def test_damaged_line_is_named(tmp_path):
         path.write_bytes(b"".join([*lines[:4], line, *lines[5:]]))
         damaged = path.read_bytes()
         with pytest.raises(ValueError, match=r"search\.jsonl' is damaged: line 5"):
-            PSVCCV(results_file=path, **FEW).fit(X, y)
+            PSVCCV(results_file=path, **search).fit(X, y)
         assert path.read_bytes() == damaged, name
     path.write_bytes(b"".join([*lines[:4], *lines[5:]]))  # what the message advises
-    PSVCCV(results_file=path, **FEW).fit(X, y)
+    PSVCCV(results_file=path, **search).fit(X, y)
     assert len(path.read_bytes().splitlines()) == len(lines)
 
 
@@ -403,7 +567,7 @@ X, y = make_moons(60, noise=0.2, random_state=0)
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
-    PSVCCV(epsilons=6, gammas=[0.5, 2.0], results_file=sys.argv[1]).fit(X, y)
+    PSVCCV(epsilons=[0.5, 0.1], gammas=[0.5, 2.0], cv=5, results_file=sys.argv[1]).fit(X, y)
 except OSError as error:
     print("refused", error)
 """

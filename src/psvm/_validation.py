@@ -327,10 +327,14 @@ def named(name, check, *arguments, **options):
         raise TypeError(f"{name} must be an array of numbers. {error}") from error
 
 
-def check_labels(name, y):
-    """The distinct labels of classes and the number of the label of each row."""
-    target_type(name, y)
-    check_classification_targets(y)
+def check_labels(name, y, kind=None):
+    """The distinct labels of classes and the number of the label of each row.
+
+    `kind` is the `target_type`, if it is known.
+    """
+    kind = target_type(name, y) if kind is None else kind
+    if kind not in ("binary", "multiclass"):
+        check_classification_targets(y)
     return np.unique(column_or_1d(y, warn=True), return_inverse=True)
 
 
@@ -352,7 +356,9 @@ def class_factors(class_weight, y):
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
             check_number(f"class_weight[{shown(label)}]", weight, least=0)
-    elif class_weight is not None:
+    elif class_weight is None:
+        return np.ones(len(y))
+    else:
         check_choice("class_weight", class_weight, ("balanced",))
     try:
         return compute_sample_weight(class_weight, y)

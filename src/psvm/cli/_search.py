@@ -8,13 +8,18 @@ from ..estimators import unwrap
 from ._choices import as_parameter, choose_kernel, preprocess
 
 
-def make_search(run, table, task, results_file=None):
-    """A search over epsilon and, if the kernel has one and none is given, gamma."""
+def make_search(run, table, task, folds=None, results_file=None):
+    """A search over epsilon and, if the kernel has one and none is given, gamma.
+
+    Without a number of folds, rows are judged by their leave-one-out values.
+    """
     from .. import PSVCCV, PSVRCV
 
     params, kernel = run.params, choose_kernel(run, table)
-    folds = StratifiedKFold if task == "classification" else KFold
     given = {}
+    if folds is not None:
+        splitter = StratifiedKFold if task == "classification" else KFold
+        given["cv"] = splitter(folds, shuffle=True, random_state=run.seed)
     if params["epsilon"] not in ("auto", "cv", "aicc"):
         raise ValueError("A search chooses epsilon: leave --epsilon out, or use psvm fit.")
     if params["gamma"] != "scale":
@@ -22,7 +27,6 @@ def make_search(run, table, task, results_file=None):
     search = (PSVCCV if task == "classification" else PSVRCV)(
         kernel=as_parameter(kernel),
         Cs=[params["C"]],
-        cv=folds(params["folds"], shuffle=True, random_state=run.seed),
         n_jobs=run.jobs,
         random_state=run.seed,
         results_file=results_file,

@@ -3,8 +3,9 @@
 from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_values
 from ._calibration import Calibration, Steps
 from ._description import Description, describe, describe_for, digests_of, is_measured
-from ._epsilon import choose_epsilon
+from ._epsilon import LARGEST_GRAM, choose_epsilon
 from ._estimators import PSVC, PSVR, has_probability
+from ._judged_path import JudgedPath, LeftOutConstant
 from ._kernel import (
     GAMMA,
     MEASURED,

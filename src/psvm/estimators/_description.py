@@ -81,6 +81,12 @@ class Description:
             vars(self)["_K"] = Standardized(self.matrix, self.weights, self.usable, y)
         return Problem.create(vars(self)["_K"], y, C, 0.0)
 
+    def gram(self):
+        """``Q = K̃'K̃`` for few columns, once a problem is stated; all targets share it."""
+        if "_Q" not in vars(self):
+            vars(self)["_Q"] = vars(self)["_K"].gram()
+        return vars(self)["_Q"]
+
     def counting(self, times):
         """The same with each row counted so many times; 0 leaves it out."""
         return replace(self, weights=self.weights * times)

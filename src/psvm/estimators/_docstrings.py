@@ -40,10 +40,10 @@ Kernel or callable, default="rbf"
 landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
 object with fit, default=None
     The descriptive vectors z_j. None means the (distinct) training vectors, or some of them if
-    there are more than 2,000: 500 of hardly more than that, 890 of 20,000, 1,330 of 100,000 and
+    there are more than 2,000: 700 of hardly more than that, 1,245 of 20,000, 1,861 of 100,000 and
     a fifth of that number of each class at least, if pairs of classes have machines. If half of
     them would have a squared error that is more than 15 % larger, up to 2,000 describe, but at
-    most 1,118 of 20,000. The content of the rows decides which, so that their order does not
+    most 1,581 of 10,000. The content of the rows decides which, so that their order does not
     matter and a weight of 2 is the same as a row that stands there twice; the choice depends on
     neither `epsilon` nor `C`. "all": all of them, however many. "kmeans": centres
     of clusters of the training vectors; a number is short for that many centres. "random":

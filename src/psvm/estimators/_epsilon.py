@@ -38,6 +38,8 @@ RELAXED = 0.75
 MANY, TALL = 1024, 16
 """Up to so many columns of so many times more rows, paths keep products of all columns instead of
 copies of those in use."""
+JUDGED = 5000
+"""Leave-one-out values of so many rows, of which the equal ones count as one, say enough."""
 FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
 
@@ -98,14 +100,17 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     if rule == "aicc":
         return _most_informed(problem, epsilons, n_distinct, solver, clock)
     kind = PairJudge if classifies else NumbersJudge
-    judge = kind(description.weights, groups_of(description), y)
+    judged = _judged(description) if rule == "loo" else np.full(len(y), True)
+    judge = kind(np.where(judged, description.weights, 0.0), groups_of(description), y)
     if not classifies:
         judge.least = NOTHING * (problem.y @ problem.y) / description.weights.sum()
     if rule == "loo":
-        blocks = _left_out(description, problem, y, epsilons, relaxation)
+        blocks = _left_out(description, problem, y, epsilons, relaxation, np.flatnonzero(judged))
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
-    return best_of_path(blocks, judge, epsilons, DENSEST * n_distinct, clock)
+    # Standard errors are those of all rows.
+    errors = STANDARD_ERRORS * np.sqrt(judged.mean())
+    return best_of_path(blocks, judge, epsilons, DENSEST * n_distinct, clock, errors)
 
 
 def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
@@ -164,9 +169,17 @@ def count_distinct(description):
     return len({digest for digest, weight in pairs if weight > 0})
 
 
-def _left_out(description, problem, y, epsilons, relaxation):
-    """The leave-one-out values along the exact path of all rows, some points at a time."""
-    loo, Q = LeaveOneOut(description, problem, y), problem.K.gram()
+def _judged(description):
+    """The rows whose leave-one-out values decide: of many, some that are drawn by their content."""
+    groups = groups_of(description)
+    counts = np.bincount(groups, description.weights) > 0
+    step = -(-counts.sum() // JUDGED)
+    return ((np.cumsum(counts) - 1) % step == 0)[groups]
+
+
+def _left_out(description, problem, y, epsilons, relaxation, rows):
+    """Leave-one-out values of `rows` along the exact path of all, some points at a time."""
+    loo, Q = LeaveOneOut(description, problem, y, rows), problem.K.gram()
     path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
     alphas = [np.zeros(problem.K.shape[1])]
     while alphas:

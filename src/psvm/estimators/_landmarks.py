@@ -23,7 +23,7 @@ FITTED = ("cluster_centers_", "means_", "components_")
 """Where a fitted object may have vectors that describe."""
 MOST = 2_000
 """Up to so many distinct training objects describe unless the user says which."""
-FEW = 500
+FEW = 700
 """Of hardly more than that, so many describe unless more of them pay."""
 PER_CLASS = 5
 """A class has at least one in so many of them, if pairs of classes have machines of their own."""

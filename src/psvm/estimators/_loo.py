@@ -37,9 +37,12 @@ class LeaveOneOut:
         Of the description and the target.
     y : ndarray of shape (L,)
         The target.
+    rows : ndarray of int, default=None
+        The rows whose values are asked for; equal ones must be together. None means all.
     """
 
-    def __init__(self, description, problem, y):
+    def __init__(self, description, problem, y, rows=None):
+        self.rows = np.arange(len(y)) if rows is None else rows
         self.problem, self.y, self.weights = problem, y, description.weights
         _, self.group = np.unique(description.digests, return_inverse=True)
         self.total = np.bincount(self.group, self.weights)
@@ -65,7 +68,7 @@ class LeaveOneOut:
         Returns
         -------
         decisions : ndarray of shape (m, L)
-            Rows without weight have NaN.
+            Rows without weight, and those that are not asked for, have NaN.
         alphas : ndarray of shape (m, P)
             The relaxed solutions.
         """
@@ -138,32 +141,29 @@ class LeaveOneOut:
         return (mean - left_out)[:, self.group]
 
     def _influences(self, alphas, Q, used, relaxation):
-        """Relaxed solutions and influences of all rows, block by block."""
+        """Relaxed solutions, and influences of the rows that are asked for, block by block."""
         K, L = self.problem.K, len(self.y)
         if not len(used):  # a user's kernel need not know what to do with no objects
             flat = np.zeros((len(alphas), L))
             return alphas, flat + self.problem.y, flat, flat[:, :0], flat[:, :0]
         Q, l = self._products(used) if Q is None else Q[np.ix_(used, used)], self.problem.l[used]
         Q = np.asfortranarray(Q)
-        own = np.full(len(used), -1) if self.own is None else self.own[used]
-        parts = []
-        for rows in block_slices(L, 8 * len(used)):
-            K_b = np.asfortranarray(K.submatrix(np.arange(L)[rows], used))
-            relaxed, here = alphas.copy(), (rows.start <= own) & (own < rows.stop)
-            part = influences(
-                K_b,
-                Q,
-                self.problem.y[rows],
-                l,
-                relaxed,
-                relaxation,
-                self.problem.C,
-                np.where(here, own - rows.start, -1),
+        residual, leverage = np.full((2, len(alphas), L), np.nan)
+        M, B = np.zeros((2, *alphas.shape))
+        for block in block_slices(len(self.rows), 8 * len(used)):
+            rows, relaxed, own = self.rows[block], alphas.copy(), np.full(len(used), -1)
+            if self.own is not None:
+                place = np.full(L, -1)
+                place[rows] = np.arange(len(rows))
+                own = place[self.own[used]]
+            K_b = np.asfortranarray(K.submatrix(rows, used))
+            y, C = self.problem.y[rows], self.problem.C
+            residual[:, rows], leverage[:, rows], *own_parts = influences(
+                K_b, Q, y, l, relaxed, relaxation, C, own
             )
-            parts.append(part)
-        residuals, leverages, M, B = zip(*parts, strict=True)
-        wide = np.concatenate(residuals, axis=1), np.concatenate(leverages, axis=1)
-        return relaxed, *wide, sum(M), sum(B)
+            M += own_parts[0]
+            B += own_parts[1]
+        return relaxed, residual, leverage, M, B
 
     def _products(self, used):
         """``K̃'K̃`` of the columns in use."""

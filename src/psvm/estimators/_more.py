@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from ..matrix import Standardized
-from ..problem import Problem
 from ..solvers import exact_path
+from ._epsilon import count_distinct
 
 WORTH = 0.15
 """More columns pay if the last doubling has lowered the squared error by more than this share."""
@@ -39,26 +38,22 @@ def more_would_pay(description, half, tasks):
     for rows, y in (tasks[i] for i in some):
         part = description.part(rows)
         problem = part.problem(y, np.inf)
-        Q, variance = problem.K.gram(), problem.y @ problem.y
-        if variance == 0:
-            continue
-        fewer = part.usable & half[part.columns]
-        K = Standardized(part.matrix, part.weights, fewer)
-        halved = Problem.create(K, y, np.inf, 0.0)
-        before += _least_error(halved, Q * np.multiply.outer(fewer, fewer), part) / variance
-        after += _least_error(problem, Q, part) / variance
+        variance = problem.y @ problem.y
+        if variance > 0:
+            few, n_rows = np.flatnonzero(half[part.columns]), count_distinct(part)
+            Q, l = problem.K.gram(), problem.l
+            before += _least_error(Q[np.ix_(few, few)], l[few], variance, n_rows) / variance
+            after += _least_error(Q, l, variance, n_rows) / variance
     return bool(after < (1 - WORTH) * before)
 
 
-def _least_error(problem, Q, description):
-    """The smallest estimate of the squared error along the path."""
-    L = len({d for d, w in zip(description.digests, description.weights, strict=True) if w > 0})
+def _least_error(Q, l, variance, n_rows):
+    """The smallest estimate of the squared error along the path of ``Q = K̃'K̃`` and ``l = K̃'y``."""
     shares = 10.0 ** (-np.arange(1, PER_DECADE * DECADES + 1) / PER_DECADE)
-    errors = [problem.y @ problem.y]
-    rank = len(problem.y)
-    for alpha in exact_path(Q, problem.l, np.inf, shares * problem.epsilon_max, rank):
-        left = 1 - (1 + np.count_nonzero(alpha)) / L
-        rss = problem.y @ problem.y - alpha @ (2 * problem.l - Q @ alpha)
+    errors = [variance]
+    for alpha in exact_path(Q, l, np.inf, shares * np.abs(l).max(initial=0.0)):
+        left = 1 - (1 + np.count_nonzero(alpha)) / n_rows
+        rss = variance - alpha @ (2 * l - Q @ alpha)
         errors.append(max(rss, 0.0) / left**2 if left > 0 else np.inf)
         if len(errors) - 1 - np.argmin(errors) >= PATIENCE:
             break

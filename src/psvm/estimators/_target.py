@@ -266,12 +266,13 @@ def prepare(model, X, y, sample_weight):
 
 
 def _make_labels(model, y, shape):
-    if target_type("y", y) == "multilabel-indicator":
+    kind = target_type("y", y)
+    if kind == "multilabel-indicator":
         if model.class_weight is not None or model.probability:
             name = "probability" if model.probability else "class_weight"
             raise ValueError(f"{name} is not available for multi-label targets.")
         return Labels(np.arange(y.shape[1]), y, "multilabel")
-    classes, code = check_labels("y", y)
+    classes, code = check_labels("y", y, kind)
     if len(classes) <= 2:
         return Labels(classes, code, "ovo")
     scheme = model.multi_class

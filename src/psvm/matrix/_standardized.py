@@ -18,6 +18,8 @@ DOMINATED = 1e6
 column lose so many digits that they are formed from the standardised column instead."""
 TINY, LEAST = 1e-140, 1e-280
 """Entries below which squares underflow, and norms below which coefficients would overflow."""
+COPIED = 64 * 2**20
+"""Bytes of a dense copy of K̃ from which the products of all columns are formed at once."""
 UNEVEN = 1e8
 """Ratio of the largest to the smallest weight from which the same holds for all columns."""
 
@@ -290,8 +292,14 @@ class Standardized:
 
     def gram(self) -> np.ndarray:
         """``Q = K̃'K̃`` for few columns, with an exact unit diagonal."""
+        L, P = self.shape
+        if self._gram is None and 8 * L * P <= COPIED:
+            K = self.columns(np.arange(P))
+            Q = K.T @ K  # symmetric: BLAS forms one half
+            np.fill_diagonal(Q, self.norms > 0)
+            return Q
         if len(self._delicate):
-            Q = self.gram_columns(np.arange(self.shape[1]))
+            Q = self.gram_columns(np.arange(P))
             return (Q + Q.T) / 2
         if self._gram is None:
             self._gram = self.matrix.centred_gram(self.means, self.weights)

@@ -138,29 +138,34 @@ def row_digests(X, *, unordered=False):
     if X.ndim == 1:
         contents = (x.encode() if isinstance(x, str) else pickle.dumps(x) for x in X.tolist())
         return [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
-    return [_digest(index, values, unordered) for index, values in _row_entries(X)]
+    digests = []
+    for values, index, ends in _row_entries(X):
+        places, starts = index.astype(np.int64).tobytes(), [0, *ends[:-1]]
+        content = values.tobytes()  # slices of bytes are far faster than those of arrays
+        for start, end in zip(starts, ends, strict=True):
+            some = np.unique(values[start:end]).tobytes() if unordered else None
+            digest = hashlib.blake2b(
+                content[8 * start : 8 * end] if some is None else some, digest_size=16
+            )
+            if not unordered:
+                digest.update(places[8 * start : 8 * end])
+            digests.append(digest.digest())
+    return digests
 
 
 def _row_entries(X):
-    """Places and values of the non-zero entries of each row, as float64."""
+    """Values and places of the non-zero entries, as float64, and where those of each row end.
+
+    Some rows at a time.
+    """
     if not sp.issparse(X):
         for rows in block_slices(X.shape[0], 8 * max(X.shape[1], 1)):
             block = np.asarray(X[rows], dtype=np.float64)
             row, index = np.nonzero(block)
-            cuts = np.cumsum(np.bincount(row, minlength=len(block)))[:-1]
-            yield from zip(np.split(index, cuts), np.split(block[row, index], cuts), strict=True)
+            ends = np.cumsum(np.bincount(row, minlength=len(block)))
+            yield block[row, index], index, ends.tolist()
         return
     X = sp.csr_matrix(X, dtype=np.float64, copy=True)
     X.sum_duplicates()
     X.eliminate_zeros()
-    cuts = X.indptr[1:-1]
-    yield from zip(np.split(X.indices, cuts), np.split(X.data, cuts), strict=True)
-
-
-def _digest(index, values, unordered):
-    """Digest of the non-zero entries of a row."""
-    values = np.unique(values) if unordered else values
-    digest = hashlib.blake2b(values.tobytes(), digest_size=16)
-    if not unordered:
-        digest.update(index.astype(np.int64).tobytes())
-    return digest.digest()
+    yield X.data, X.indices, X.indptr[1:].tolist()

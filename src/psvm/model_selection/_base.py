@@ -24,11 +24,13 @@ from .._plotting import new_axes
 from .._progress import progress
 from .._typing import Axes, MatrixLike
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
+from ._edges import warn_of_edges
 from ._grid import make_epsilons
 from ._search import PathSearch
-from ._table import RULES, choose, cv_results
+from ._table import RULES
 
 SHARED = (
+    "threshold",
     "kernel",
     "degree",
     "coef0",
@@ -78,7 +80,6 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     _model: Any = None
     """The class of the model."""
     _shared: tuple[str, ...] = SHARED
-    _slack = 0.0
 
     def _fit(self, X, y, sample_weight):
         model = self._model(**{name: getattr(self, name) for name in self._shared})
@@ -86,13 +87,14 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_psvm(model)
         checked, target, weights = prepare(model, X, y, sample_weight)
         search = PathSearch(self, model, checked, target, weights, sample_weight)
-        slack = self._slack if self.scoring is None else 0.0
         with progress(type(self).__name__, self.verbose):
-            table = cv_results(search.run())
-            index = int(choose(table, self.rule, slack))
+            table = search.run()
+            index = search.choose(table)
             best = table["params"][index]
             model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
         self._keep(model, search, table, index)
+        at_bound = (np.abs(self.alpha_) >= best["C"]).any()
+        warn_of_edges(self, table, index, search.epsilons, at_bound)
         return self
 
     def _keep(self, model, search, table, index):
@@ -105,13 +107,18 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         self.best_params_, self.best_index_ = best, index
         self.best_score_ = float(table["mean_test_score"][index])
         self.C_, self.gamma_ = best["C"], best["gamma"]
-        self.epsilons_ = search.epsilons
+        self.epsilons_ = np.unique(table["param_epsilon"].data)[::-1]
         self.Cs_ = np.unique(table["param_C"].data)
         self.gammas_ = np.unique(table["param_gamma"].data)
         self.n_splits_ = len(search.folds)
 
     def _check_search(self):
         check_parameters(self)
+        if getattr(self, "multi_class", "ovo") not in ("ovo", "ovr"):
+            raise ValueError(
+                f"multi_class must be 'ovo' or 'ovr', got {self.multi_class!r}: a search follows a "
+                "path of its own for each machine."
+            )
         Cs = list(self.Cs)
         if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:
             raise ValueError(

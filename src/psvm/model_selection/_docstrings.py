@@ -3,40 +3,47 @@
 from .._docstrings import paragraphs
 
 PARAGRAPHS = paragraphs("""
-epsilons : int or array-like, default=20
-    Shares of ``||K̃'y||_inf``, the epsilon from which on all variables are 0: numbers from 0
-    to 1, or how many, evenly on a logarithmic scale below 1. Each training set has its own
+epsilons : int or array-like, default=40
+    Shares of ``||K̃'y||_inf``, the epsilon from which on all variables are 0. A number: at most
+    so many, each ``10 ** -0.2`` times the one before; a path ends earlier when its score has
+    clearly turned. An array of numbers from 0 to 1: these. Each training set has its own
     maximum, so that the shares mean the same in a fold and in all data.
-min_ratio : float, default={least}
-    The smallest one if `epsilons` is a number.
+min_ratio : float, default=None
+    The end of the grid if `epsilons` is a number: so many values evenly on a logarithmic scale
+    from 1 down to this one, all of which are tried.
 Cs : array-like, default=(inf,)
     Bounds of the variables.
 gammas : array-like of float, "scale" or "auto", default=None
-    Coefficients of "rbf", "laplacian" and "poly". None means 1/27, 1/9, 1/3, 1 and 3 times
-    "scale". Other kernels have none.
+    Coefficients of "rbf", "laplacian" and "poly". None starts with 1/9, 1/3 and 1 times "scale"
+    and adds one that is 3 times smaller or larger while the chosen one is at that end, at most
+    four there. Other kernels have none.
 cv : int, cross-validation generator or iterable, default=None
-    The folds as in scikit-learn. None means five folds by content: stratified, equal rows
-    share a fold, and the order of the rows plays no part.
+    None: leave-one-out values of each row, approximate as for ``epsilon="auto"`` of `{base}`.
+    Rows are grouped into five folds, whose scores are the columns of the table. With more than
+    2048 columns, or fewer than ten distinct rows, it means real folds. These depend on the
+    content of the rows only: they are stratified, equal rows share a fold, and the order of the
+    rows plays no part. Anything else means folds as in scikit-learn.
 scoring : str or callable, default=None
     A scorer of scikit-learn that needs decision values or predictions. None is the negative
-    mean squared error of the decision values.
+    mean squared error of the decision values. With ``threshold="loo"`` they have the constant of
+    the model, for None the one with the least squared error.
 rule : {"auto", "best", "one_standard_error"}, default="auto"
     "best": the best mean score, as in GridSearchCV. "one_standard_error": the fewest support
     objects among all whose mean score is within one standard error of the best. "auto" is
-    "best" if `scoring` is given, else the largest epsilon whose error exceeds the smallest by
-    at most {slack}.
+    "best" if `scoring` is given, else the fewest support objects among all whose mean score is
+    within one standard error of the difference to the best.
 strategy : {"grid", "coarse_to_fine"}, default="grid"
     "coarse_to_fine": four values each of C and gamma that span those given, then seven each
     around the best, as in the papers; all epsilons with each pair.
 path_tol : float, default=0.01
-    Tolerance of the solutions in the folds, relative to epsilon.
+    Tolerance of the solutions in real folds, relative to epsilon.
 n_jobs : int, default=None
-    Folds that are worked on at the same time, in threads.
+    Gammas, or real folds, that are worked on at the same time, in threads.
 results_file : path-like, default=None
-    A file that keeps the results of each fold as soon as they are there. A search that was
-    interrupted goes on from it; one with other data or parameters refuses it.
-kernel, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, tol, \
-max_iter, cache_size, dtype
+    A file that keeps the results of each gamma or real fold as soon as they are there. A search
+    that was interrupted goes on from it; one with other data or parameters refuses it.
+threshold, kernel, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, \
+tol, max_iter, cache_size, dtype
     As for `{base}`. Landmarks other than the training vectors are found once, from all
     rows.
 epsilon_, C_, gamma_ : float
@@ -51,7 +58,7 @@ cv_results_ : dict
     The table of all candidates as in GridSearchCV, with `mean_n_support` and the time of a
     path divided by its length.
 n_splits_ : int
-    Number of folds.
+    Number of folds, which are columns of the table.
 best_estimator_ : {base}
     The model with the chosen values, fitted to all rows. Its fitted attributes (`alpha_`,
     `support_`, ...) are here as well.

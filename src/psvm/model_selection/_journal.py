@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ._paths import FoldResult
+from ._paths import Judged
 
 REMEDY = "Use another file, or delete it to start again."
 
@@ -29,7 +29,7 @@ def fingerprint(*parts):
 
 
 class Journal:
-    """Finished folds by their key; with a file, each is written as soon as it is there.
+    """Finished parts by their key; with a file, each is written as soon as it is there.
 
     The file only grows, by whole lines that are brought to the disk at once, so that a full disk or
     an interruption cannot harm what is there. The first line says which search it belongs to; each
@@ -64,7 +64,7 @@ class Journal:
             self._append(header)
 
     def add(self, key, result):
-        """Keep a finished fold."""
+        """Keep a finished part."""
         self.done[key] = result
         if self.path is not None:
             values = {name: value.tolist() for name, value in result._asdict().items()}
@@ -108,9 +108,7 @@ class Journal:
     def _remember(self, entry, number):
         if entry.pop("digest", None) != fingerprint(entry):
             raise self._damaged(number, "it differs from what was written")
-        self.done[tuple(entry["key"])] = FoldResult(
-            *(np.array(entry[name]) for name in FoldResult._fields)
-        )
+        self.done[tuple(entry["key"])] = Judged(*(np.array(entry[name]) for name in Judged._fields))
 
     def _damaged(self, number, why):
         if number == 1:
@@ -120,7 +118,7 @@ class Journal:
             )
         return ValueError(
             f"results_file {str(self.path)!r} is damaged: line {number}: {why}. Delete this line "
-            "to compute its fold again, or delete the file to start again."
+            "to compute its part again, or delete the file to start again."
         )
 
 

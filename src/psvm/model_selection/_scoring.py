@@ -5,8 +5,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
 
-def make_score(scoring, target, weights, weighted):
-    """A function ``score(decisions, test)`` of decisions of shape (m, n_test, n_machines).
+class Score:
+    """Scores of the held-out rows of folds, from decision values of all machines.
 
     Parameters
     ----------
@@ -16,30 +16,83 @@ def make_score(scoring, target, weights, weighted):
     target : Labels or Numbers
     weights : ndarray
         Weights of the rows; scorers get them only if they are `weighted`.
+    folds : list of Fold
+    threshold : {"loo", "mean"}
+        Where the constant of the models comes from.
     """
-    if scoring is None:
-        return lambda decisions, test: squared_error(decisions, target.tasks(test), weights[test])
-    y = target.y
-    if isinstance(scoring, str) and scoring == "accuracy" and y.ndim == 1:
-        return lambda decisions, test: [
-            np.average(target.predict(f) == y[test], weights=weights[test]) for f in decisions
-        ]
-    scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-    kind = _Labels if target.classifies else _Numbers
 
-    def score(decisions, test):
-        options = {"sample_weight": weights[test]} if weighted else {}
-        return np.array([scorer(kind(target, f), test, y[test], **options) for f in decisions])
+    def __init__(self, scoring, target, weights, weighted, folds, threshold):
+        self.target, self.folds = target, folds
+        self.needs_all = scoring is not None
+        """Whether machines must have values for rows that are not of their concern."""
+        self.constant = None if threshold == "mean" else target.classifies and self.needs_all
+        """Whether the constant is the threshold of a sigmoid; None if it is the mean."""
+        self.weights = [weights[fold.test] for fold in folds]
+        if scoring is None:
+            self.of_points, self.tasks = self._squared_errors, target.tasks()
+            # weights of the rows in the sum of each fold
+            self.shares = np.zeros((len(weights), len(folds)))
+            for share, fold in zip(self.shares.T, folds, strict=True):
+                np.add.at(share, fold.test, weights[fold.test])
+        elif isinstance(scoring, str) and scoring == "accuracy" and target.y.ndim == 1:
+            self.of_points = self._accuracies
+        else:
+            self.scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+            self.weighted = weighted
+            self.of_points = self._scores
 
-    return score
+    def __call__(self, decisions, number):
+        """Scores of a fold by its number; decisions have the shape (m, n_test, n_machines).
+
+        Points with values that are not finite have NaN.
+        """
+        scores = np.full(len(decisions), np.nan)
+        finite = np.isfinite(decisions).all(axis=(1, 2))
+        if finite.any():
+            scores[finite] = self.of_points(decisions[finite], number)
+        return scores
+
+    def of_constants(self):
+        """The mean squared error, negative, of the mean target of each machine."""
+        means = [np.average(t, weights=self.shares[rows].sum(axis=1)) for rows, t in self.tasks]
+        decisions = np.tile(means, (1, len(self.shares), 1))
+        return squared_error(decisions, self.tasks, self.shares).mean()
+
+    def of_folds(self, decisions):
+        """Scores of all folds, from decisions of all rows; of shape (m, n_folds)."""
+        if not self.needs_all:
+            return squared_error(decisions, self.tasks, self.shares)
+        each = [self(decisions[:, fold.test], number) for number, fold in enumerate(self.folds)]
+        return np.transpose(each)
+
+    def _squared_errors(self, decisions, number):
+        tasks = self.target.tasks(self.folds[number].test)
+        return squared_error(decisions, tasks, self.weights[number])
+
+    def _accuracies(self, decisions, number):
+        y = self.target.y[self.folds[number].test]
+        right = [self.target.predict(f) == y for f in decisions]
+        return np.average(right, weights=self.weights[number], axis=1)
+
+    def _scores(self, decisions, number):
+        kind, test = _Labels if self.target.classifies else _Numbers, self.folds[number].test
+        options = {"sample_weight": self.weights[number]} if self.weighted else {}
+        y = self.target.y[test]
+        return [self.scorer(kind(self.target, f), test, y, **options) for f in decisions]
 
 
 def squared_error(decisions, tasks, weights):
-    """The negative mean squared error, over all machines and the rows of their concern."""
+    """The negative mean squared error, over all machines and the rows of their concern.
+
+    The weights may have several columns, with a mean for each. Values of rows that have no weight
+    in any of them need not be finite.
+    """
     error, total = 0.0, 0.0
     for k, (rows, t) in enumerate(tasks):
-        error = error + np.square(decisions[:, rows, k] - t) @ weights[rows]
-        total += weights[rows].sum()
+        counts = weights[rows] > 0 if weights.ndim == 1 else weights[rows].any(axis=1)
+        residual = np.where(counts, decisions[:, rows, k] - t, 0.0)
+        error = error + np.square(residual) @ weights[rows]
+        total = total + weights[rows].sum(axis=0)
     return -error / total
 
 

@@ -13,7 +13,7 @@ RULES = ("auto", "best", "one_standard_error")
 def cv_results(rounds):
     """The table of all rounds in the layout of scikit-learn's GridSearchCV."""
     params = [combination for found in rounds for combination in found.params]
-    scores = np.concatenate([found.rows("scores") for found in rounds])
+    scores = np.concatenate([found.scores for found in rounds])
     table = {"params": params}
     for name in ("C", "epsilon", "gamma"):
         values = [combination[name] for combination in params]
@@ -22,9 +22,12 @@ def cv_results(rounds):
         table[f"split{i}_test_score"] = column
     table["mean_test_score"] = np.average(scores, axis=1)
     table["std_test_score"] = np.std(scores, axis=1)
-    table["rank_test_score"] = rankdata(-table["mean_test_score"], method="min").astype(np.int32)
+    mean = table["mean_test_score"]
+    last = -np.inf  # NaN has the last rank, as in scikit-learn
+    ranks = rankdata(-np.where(np.isnan(mean), last, mean), method="min")
+    table["rank_test_score"] = ranks.astype(np.int32)
     for name in ("n_support", "fit_time"):
-        values = np.concatenate([found.rows(name) for found in rounds])
+        values = np.concatenate([getattr(found, name) for found in rounds])
         table[f"mean_{name}"], table[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
     table["iter"] = np.repeat(np.arange(len(rounds)), [len(found.params) for found in rounds])
     return table
@@ -32,32 +35,31 @@ def cv_results(rounds):
 
 def without_rounding(scores):
     """Scores without the last digits, in which those of one model may differ."""
-    largest = np.abs(scores[np.isfinite(scores)]).max(initial=0.0)
-    digits = DIGITS - int(np.ceil(np.log10(largest))) if largest > 0 else 0
+    best = abs(scores[np.isfinite(scores)].max(initial=-np.inf))
+    digits = DIGITS - int(np.ceil(np.log10(best))) if 0 < best < np.inf else DIGITS
     return np.round(scores, min(digits, MOST_DIGITS))
 
 
-def choose(table, rule, slack):
+def choose(table, rule):
     """Index of the chosen row of the table.
 
     Parameters
     ----------
     table : dict
         From `cv_results`.
-    rule : {"auto", "best", "one_standard_error"}
-    slack : float
-        With "auto": share of the best score by which that of the chosen one may be worse.
+    rule : {"best", "one_standard_error", "sparsest"}
+        "sparsest": the fewest support objects among all whose mean score is less than the best by
+        at most one standard error of the difference. That is much smaller than the one of the
+        score itself: rows that are hard to predict are hard for all candidates.
     """
     mean = without_rounding(table["mean_test_score"])
     if not np.isfinite(mean).any():
         raise ValueError("All scores are NaN or infinite; check the scoring and the data.")
     best = int(np.nanargmax(mean))
-    if rule == "best" or (rule == "auto" and slack == 0):
+    if rule == "best":
         return best
-    if rule == "auto":
-        good = mean >= mean[best] - slack * abs(mean[best])
-        return min(np.flatnonzero(good), key=lambda i: (-table["param_epsilon"][i], -mean[i]))
-    folds = [table[name][best] for name in table if name.startswith("split")]
-    error = np.std(folds, ddof=1) / np.sqrt(len(folds))
+    folds = np.array([table[name] for name in table if name.startswith("split")])
+    spread = folds[:, [best]] if rule == "one_standard_error" else folds - folds[:, [best]]
+    error = np.std(spread, axis=0, ddof=1) / np.sqrt(len(folds))
     good = np.flatnonzero(mean >= mean[best] - error)
     return min(good, key=lambda i: (table["mean_n_support"][i], -mean[i]))

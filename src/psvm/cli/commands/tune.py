@@ -20,7 +20,8 @@ from .. import _options as options
     type=options.OUTPUT,
     help="A file in which finished parts are kept: a stopped search goes on from there.",
 )
-@options.folds
+@click.option("--folds", type=click.IntRange(2),
+              help="Number of real folds. [leave-one-out values of all rows]")  # fmt: skip
 @options.modelling
 @options.reading
 @options.general
@@ -40,7 +41,8 @@ def command(run):
     check_writable(run.params["model"], run.params["results"])
     table = read(run)
     task, y = choose_task(run, table.y, table.target_name)
-    search = make_search(run, table, task, results_file=run.params["results"])
+    params = run.params
+    search = make_search(run, table, task, params["folds"], results_file=params["results"])
     with run.watched():
         search.fit(table.X, y)
     describe_search(run, search)
