@@ -1,10 +1,9 @@
 """Leave-one-out values that come with a fit, beside fits without each row.
 
 The exact values are those of `cross_val_error` at the epsilon of the fit, with the papers' constant
-on both sides; equal rows leave together. Random problems: 30 to 60 rows, an RBF kernel or a matrix of
-measurements ("dyadic"), two classes or numbers, epsilon from 0.5 to 0.02 of the largest, not
-relaxed or relaxed as by default. Real sets: 150 rows, everything at its default but the width,
-which is that of all rows.
+on both sides; equal rows leave together. Random problems: 30 to 60 rows, an RBF kernel or a matrix
+of measurements ("dyadic"), two classes or numbers, epsilon from 0.5 to 0.02 of the largest, relaxed
+or not. Real sets: 150 rows, everything at its default but the width, which is that of all rows.
 
     python benchmarks/bench_loo.py [--problems 500] [--rows 150] [--only random real]
 """
@@ -130,7 +129,7 @@ def random(n_problems, n_rows):
         print(*rows[-1], sep="\t", flush=True)
     everything = groups["all", "all"]
     worst = max(everything, key=lambda errors: abs(np.log(errors.ratio)))
-    text = f"The squared error that is off most: {worst.ratio:.3g} times the exact one ({worst.label})."
+    text = f"The worst squared error: {worst.ratio:.3g} times the exact one ({worst.label})."
     print(text)
     header = ["kernel", "target", "problems", "correlation: median (5 % quantile, smallest)"]
     header += ["mean abs. difference / sd(y): median (95 % quantile, largest)"]

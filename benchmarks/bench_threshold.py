@@ -39,7 +39,7 @@ WIDTH_SETS = (
 )
 WIDTHS = {"narrow": 16.0, "wide": 1 / 16}
 """Factors of gamma."""
-N_SPLITS = 4
+N_SPLITS = 3
 TEST_ROWS = 1000
 LARGEST = 300
 """Objects of the sets that have ten folds; larger ones have five."""
