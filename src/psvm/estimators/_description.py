@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import Kernel
-from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, row_digests
+from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, object_digests, row_digests
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, Draw, landmarks_for
@@ -229,7 +229,8 @@ def described_by_some(make, draw, tasks):
 
 def digests_of(X, kernel):
     """The content of each row; of a square matrix, in any order of its columns."""
-    return row_digests(X, unordered=kernel_name(kernel) == "precomputed")
+    square = kernel_name(kernel) == "precomputed" and X.ndim == 2 and X.shape[0] == X.shape[1]
+    return object_digests(X) if square else row_digests(X)
 
 
 def rounded(X, kernel, dtype):

@@ -12,6 +12,9 @@ import scipy.sparse as sp
 
 from ._base import block_slices
 
+ROUNDS = 4
+"""Times that objects of a square matrix are told apart by what they have with the others."""
+
 
 def storage_of(X):
     """How X is stored, for reports: "dense" or "sparse"."""
@@ -151,6 +154,53 @@ def row_digests(X, *, unordered=False):
                 digest.update(places[8 * start : 8 * end])
             digests.append(digest.digest())
     return digests
+
+
+def object_digests(K):
+    """Digest of each object of a square matrix of relations, whatever the order of the objects.
+
+    An object counts as the set of its values, then as that of the pairs of a value and the digest
+    of the other object, and so on as long as that tells more objects apart: values may be few, as
+    those of ratings are. Those that still have the same digest are told apart by their place unless
+    they have the same relation to everything else, which makes them one object.
+    """
+    digests = row_digests(K, unordered=True)
+    if len(set(digests)) == len(digests):
+        return digests
+    K = as_dense(K).astype(np.float64) + 0.0  # -0.0 is 0.0
+    for _ in range(ROUNDS):
+        found = len(set(digests))
+        refined = _refined(K, digests)
+        if len(set(refined)) == found:
+            break
+        digests = refined
+    seen, told_apart = {}, []
+    for i, digest in enumerate(digests):
+        places = seen.setdefault(digest, {})
+        place = places.setdefault(K[i].tobytes() + K[:, i].tobytes(), len(places))
+        told_apart.append(digest if place == 0 else digest + place.to_bytes(8, "big"))
+    return told_apart
+
+
+def _refined(K, digests):
+    """Digests of the sets of what each object has with each digest."""
+    colours = np.frombuffer(b"".join(digest[:8] for digest in digests), dtype=">u8")
+    refined = []
+    for rows in block_slices(len(K), 8 * len(K)):
+        there, back = (np.ascontiguousarray(M).view(np.uint64) for M in (K[rows], K[:, rows].T))
+        pairs = _scrambled(_scrambled(there) + back) + colours.astype(np.uint64)
+        for digest, row in zip(digests[rows], _scrambled(pairs), strict=True):
+            content = digest + np.unique(row).tobytes()
+            refined.append(hashlib.blake2b(content, digest_size=16).digest())
+    return refined
+
+
+def _scrambled(x):
+    """Numbers of 64 bits, each made into another (splitmix64): sums of them hardly ever agree."""
+    x = (x + np.uint64(0x9E3779B97F4A7C15)).view(np.uint64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def _row_entries(X):
