@@ -1,110 +1,216 @@
-"""Default PSVC and PSVR beside default SVC and SVR on standardised features.
+"""PSVC() and PSVR() beside the defaults of SVC, NuSVC, SVR, NuSVR and relevance vector machines.
 
-Six splits per set. Classification: error in percent on the original splits of the Rätsch
-repository. Regression: 100 x MSE / variance with 400 training rows and the rest as test; the target
-is standardised as well, since the defaults of SVR are made for that.
+Classification: error in percent. Regression: 100 x MSE / variance. Features are standardised, the
+target of a regression as well. Models take turns on each split; times are those of the processor.
+The relevance vector machines are those of the package fastrvm, if it is installed.
+
+    python benchmarks/bench_defaults.py [--only classes numbers rules frontier] [--splits 4]
 """
 
+import argparse
 import time
+import warnings
 from functools import partial
 
 import numpy as np
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR
+from threadpoolctl import threadpool_limits
 
-from datasets import data_dir, raetsch, regression
+from datasets import data_dir
 from psvm import PSVC, PSVR
 from report import environment, markdown_table, write_section
+from tasks import (
+    NEW_CLASSES,
+    NEW_NUMBERS,
+    SEVERAL_CLASSES,
+    TUNED_CLASSES,
+    TUNED_NUMBERS,
+    task,
+)
 
-N_SPLITS = 6
-CLASSIFICATION = ("banana", "thyroid", "heart", "breast_cancer", "german", "flare_solar", "splice")
-REGRESSION = ("boston_housing", "abalone", "cpu_act", "space_ga")
+try:
+    from fastrvm import RVC, RVR
+except ImportError:
+    RVC = RVR = None
 
-
-def classification_splits(name):
-    X, y, train, test = raetsch(name)
-    for i in range(N_SPLITS):
-        scaler = StandardScaler().fit(X[train[i]])
-        yield (
-            scaler.transform(X[train[i]]),
-            y[train[i]],
-            scaler.transform(X[test[i]]),
-            y[test[i]],
-        )
-
-
-def regression_splits(name):
-    X, y = regression(name)
-    for seed in range(N_SPLITS):
-        order = np.random.default_rng(seed).permutation(len(y))
-        train, test = order[:400], order[400:]
-        scaler = StandardScaler().fit(X[train])
-        mean, sd = y[train].mean(), y[train].std()
-        yield (
-            scaler.transform(X[train]),
-            (y[train] - mean) / sd,
-            scaler.transform(X[test]),
-            (y[test] - mean) / sd,
-        )
+RVM_ROWS, RVM_SPLITS = 700, 2
+"""Relevance vector machines get so many splits, and no larger sets: some take minutes."""
+FRONTIER = ("banana", "waveform", "cpu_act > median", "digits odd and even")
+SHARES = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+"""epsilon / epsilon_max."""
+CS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
+NUS = (0.7, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
 
 
-def error(model, X, y):
-    return 100 * (1 - model.score(X, y))  # the error rate, or 1 - R^2 = MSE / variance
+class Found:
+    """Error, support objects and seconds of one model on the splits of a task."""
+
+    def __init__(self):
+        self.values, self.status = [], "too slow"
+
+    def add(self, model, X, y, X_test, y_test):
+        began = time.process_time()
+        try:
+            model.fit(X, y)
+        except ValueError:  # nu is infeasible
+            self.status = "infeasible"
+            return
+        took = time.process_time() - began
+        self.values.append((100 * (1 - model.score(X_test, y_test)), support(model), took))
+
+    @property
+    def error(self):
+        return np.mean([error for error, *_ in self.values]) if self.values else np.nan
+
+    @property
+    def support(self):
+        return np.mean([count for _, count, _ in self.values]) if self.values else np.nan
+
+    @property
+    def seconds(self):
+        return np.median([seconds for *_, seconds in self.values])
+
+    @property
+    def cell(self):
+        return f"{self.error:.2f} ({self.support:.0f})" if self.values else self.status
 
 
-def evaluate(models, splits):
-    """Mean error, support objects and median fit time of each model, interleaved."""
-    found = {name: [] for name in models}
-    for X, y, X_test, y_test in splits:
-        for name, make in models.items():
-            began = time.process_time()
-            model = make().fit(X, y)
-            took = time.process_time() - began
-            found[name].append((error(model, X_test, y_test), len(model.support_), took))
-    rows = {}
-    for name, values in found.items():
-        errors, support, times = np.array(values).T
-        rows[name] = (errors.mean(), support.mean(), np.median(times))
-    return rows
+def support(model):
+    """The number of support objects; machines of several classes may share them."""
+    if hasattr(model, "support_"):
+        return len(model.support_)
+    relevant = model.relevance_ if isinstance(model.relevance_, list) else [model.relevance_]
+    return len(np.unique(np.concatenate([np.ravel(rows) for rows in relevant])))
 
 
-def rules(estimator):
-    """The estimator with each rule for epsilon."""
-    return {rule: partial(estimator, epsilon=rule) for rule in ("auto", "cv", "aicc")}
+def evaluate(name, models, n_splits):
+    """What each model does on the splits of a task, interleaved."""
+    found, split = {label: Found() for label in models}, task(name)
+    for i in range(n_splits):
+        data = split(i)
+        for label, make in models.items():
+            if make not in (RVC, RVR) or (len(data[1]) <= RVM_ROWS and i < RVM_SPLITS):
+                found[label].add(make(), *data)
+    return found
 
 
-def run():
-    times = "processor time of a fit: auto / cv / aicc / SVM (ms)"
-    header = ["set", "PSVM auto", "PSVM cv", "PSVM aicc", "SVM", times]
-    table, totals = [], []
-    for names, splits, models in (
-        (
-            CLASSIFICATION,
-            classification_splits,
-            {**rules(PSVC), "svm": SVC},
-        ),
-        (
-            REGRESSION,
-            regression_splits,
-            {**rules(PSVR), "svm": SVR},
-        ),
-    ):
+def compare(groups, models, n_splits):
+    """A table: the first model is ours, the second its peer."""
+    ours, peer, *others = models
+    rows, means, dense = [], [], []
+    for group, names in groups.items():
+        totals = []
         for name in names:
-            rows = evaluate(models, splits(name))
-            cells = [f"{e:.1f} ({s:.0f})" for e, s, _ in rows.values()]
-            times = " / ".join(f"{1e3 * t:.0f}" for *_, t in rows.values())
-            table.append([name, *cells, times])
-            totals.append([v for e, s, _ in rows.values() for v in (e, s)])
-            print(*table[-1], sep="\t", flush=True)
-    mean = np.mean(totals, axis=0)
-    table.append(
-        ["mean", *(f"{e:.2f} ({s:.0f})" for e, s in zip(mean[::2], mean[1::2], strict=True)), ""]
-    )
-    print(*table[-1], sep="\t")
-    return markdown_table(header, table)
+            found = evaluate(name, models, n_splits)
+            a, b = found[ours], found[peer]
+            share, ratio = a.support / b.support, a.seconds / b.seconds
+            if share > 1:
+                dense.append(f"{name} ({a.support:.0f}, {peer} {b.support:.0f})")
+            cells = [found[label].cell for label in models]
+            rows.append([name, *cells, f"{share:.2f}", f"{ratio:.1f}"])
+            totals.append([share, ratio, *(v.error for v in found.values())])
+            totals[-1] += [v.support for v in found.values()]
+            print(*rows[-1], sep="\t", flush=True)
+        means.append(mean_row(f"**mean, {group}**", np.array(totals)))
+        print(*means[-1], sep="\t", flush=True)
+    header = ["set", ours, peer, *others, f"support / {peer}", f"time / {peer}"]
+    note = "More support objects than the peer: " + (", ".join(dense) or "on no set") + "."
+    return markdown_table(header, rows + means) + "\n\n" + note
+
+
+def mean_row(label, totals):
+    """Means over sets, of the feasible ones; of shares the mean, of time ratios the median."""
+    share, ratio = totals[:, 0].mean(), np.median(totals[:, 1])
+    errors, sizes = np.split(np.nanmean(totals[:, 2:], axis=0), 2)
+    cells = [f"{e:.2f} ({s:.0f})" for e, s in zip(errors, sizes, strict=True)]
+    return [label, *cells, f"{share:.2f}", f"{ratio:.1f} (median)"]
+
+
+def with_peer(models, label, peer):
+    return models if peer is None else {**models, label: peer}
+
+
+def classes(n_splits):
+    models = with_peer({"PSVC()": PSVC, "SVC()": SVC, "NuSVC()": NuSVC}, "RVC()", RVC)
+    groups = {"chosen on": TUNED_CLASSES, "new": NEW_CLASSES, "several classes": SEVERAL_CLASSES}
+    return compare(groups, models, n_splits)
+
+
+def numbers(n_splits):
+    models = with_peer({"PSVR()": PSVR, "SVR()": SVR, "NuSVR()": NuSVR}, "RVR()", RVR)
+    return compare({"chosen on": TUNED_NUMBERS, "new": NEW_NUMBERS}, models, n_splits)
+
+
+def rules(n_splits):
+    """What each part of the default contributes: means over all sets with two classes, numbers."""
+    variants = {
+        "the default": {},
+        'epsilon="cv"': {"epsilon": "cv", "relaxation": 0.75},
+        'epsilon="aicc"': {"epsilon": "aicc"},
+        "relaxation=0": {"relaxation": 0.0},
+        "relaxation=1": {"relaxation": 1.0},
+        'threshold="mean"': {"threshold": "mean"},
+        'epsilon="cv", relaxation=0, threshold="mean"': {"epsilon": "cv", "threshold": "mean"},
+    }
+    columns, header = [list(variants)], ["PSVC and PSVR with"]
+    for kind, names, ours, peer in (
+        ("two classes", TUNED_CLASSES + NEW_CLASSES, PSVC, SVC),
+        ("numbers", TUNED_NUMBERS + NEW_NUMBERS, PSVR, SVR),
+    ):
+        models = {label: partial(ours, **options) for label, options in variants.items()}
+        found = [evaluate(name, {**models, "SVM": peer}, n_splits) for name in names]
+        svm = np.mean([sets["SVM"].error for sets in found])
+        for statistic in (
+            lambda a, b: a.error,
+            lambda a, b: a.support / b.support,
+            lambda a, b: a.seconds / b.seconds,
+        ):
+            columns.append([np.mean([statistic(s[v], s["SVM"]) for s in found]) for v in variants])
+        header += [f"{kind}: error (SVM {svm:.2f})", "support / SVM", "time / SVM"]
+    cells = [[f"{v:.2f}" for v in column] for column in columns[1:]]
+    rows = list(zip(columns[0], *cells, strict=True))
+    for row in rows:
+        print(*row, sep="\t", flush=True)
+    return markdown_table(header, rows)
+
+
+def frontier(n_splits):
+    """Error and support objects along the parameter that sets the support."""
+    lines = {
+        "PSVC, epsilon": [
+            partial(PSVC, epsilon=share, epsilon_unit="max", relaxation=0.75) for share in SHARES
+        ],
+        "SVC, C": [partial(SVC, C=C) for C in CS],
+        "NuSVC, nu": [partial(NuSVC, nu=nu) for nu in NUS],
+    }
+    if RVC is not None:
+        lines["RVC"] = [RVC]
+    rows = []
+    for name in FRONTIER:
+        for label, makers in lines.items():
+            found = evaluate(name, dict(enumerate(makers)), n_splits)
+            points = [v for v in found.values() if not np.isnan(v.error)]
+            points.sort(key=lambda v: v.support)
+            cells = [v.cell for v in points]
+            rows.append([name, label, *cells, *[""] * (len(SHARES) - len(cells))])
+            print(*rows[-1], sep="\t", flush=True)
+    return markdown_table(["set", "model", "fewest", *[""] * (len(SHARES) - 2), "most"], rows)
+
+
+SECTIONS = {"classes": classes, "numbers": numbers, "rules": rules, "frontier": frontier}
+SPLITS = {"classes": 4, "numbers": 4, "rules": 1, "frontier": 2}
 
 
 if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument("--splits", type=int, help="instead of 4, 4, 1 and 2")
+    options = parser.parse_args()
     if data_dir() is None:
         raise SystemExit("skipped: no benchmark data; set PSVM_DATA to its folder")
-    write_section("defaults", environment() + "\n\n" + run())
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for section in options.only:
+        with threadpool_limits(1):
+            table = SECTIONS[section](options.splits or SPLITS[section])
+        write_section(f"defaults-{section}", environment() + "\n\n" + table)

@@ -301,3 +301,14 @@ def test_many_columns_are_judged_by_folds(monkeypatch):
     folds = PSVC(epsilon="cv").fit(X, y)
     monkeypatch.setattr("psvm.estimators._epsilon.LARGEST_GRAM", 59)
     assert PSVC().fit(X, y).epsilon_ == folds.epsilon_
+
+
+def test_columns_of_a_matrix_are_relaxed_whatever_the_threshold(rng):
+    X, y = rng.normal(size=(40, 8)), rng.normal(size=40)
+    options = {"kernel": "dyadic", "epsilon": 0.3, "epsilon_unit": "max", "threshold": "mean"}
+    model = PSVR(relaxation=1.0, **options).fit(X, y)
+    D = np.column_stack([np.ones(40), X[:, model.support_]])
+    assert 0 < len(model.support_) < 8
+    # least squares of the support
+    expected = D @ np.linalg.lstsq(D, y, rcond=None)[0]
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-8, atol=1e-8)

@@ -191,7 +191,7 @@ def describe_for(model, X, weights, target, digests=None):
         )
     drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
     asked = isinstance(model.epsilon, str) or model.threshold == "loo"
-    asked = asked or getattr(model, "probability", False)
+    asked = asked or getattr(model, "probability", False) or model.relaxation != "auto"
     if digests is None and (drawn or asked):
         digests = digests_of(X, model.kernel)
     kernel = choose_kernel(model, X, weights)
