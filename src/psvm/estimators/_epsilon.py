@@ -22,6 +22,8 @@ PATIENCE, GAIN = 5, 1e-3
 """The path ends when the criterion has not improved by that share for so many points,"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
+ALMOST_ALL = 0.9
+"""or of the columns, if solutions are relaxed,"""
 LEAP = 1.25
 """(and if the last point has that many times more, it is not chosen),"""
 NOTHING = 1e-12
@@ -100,7 +102,7 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     if rule == "aicc":
         return _most_informed(problem, epsilons, n_distinct, solver, clock)
     kind = PairJudge if classifies else NumbersJudge
-    judged = _judged(description) if rule == "loo" else np.full(len(y), True)
+    judged = judged_rows(description) if rule == "loo" else np.full(len(y), True)
     judge = kind(np.where(judged, description.weights, 0.0), groups_of(description), y)
     if not classifies:
         judge.least = NOTHING * (problem.y @ problem.y) / description.weights.sum()
@@ -110,7 +112,16 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
         blocks = _held_out(description, problem, y, epsilons, solver)
     # Standard errors are those of all rows.
     errors = STANDARD_ERRORS * np.sqrt(judged.mean())
-    return best_of_path(blocks, judge, epsilons, DENSEST * n_distinct, clock, errors)
+    most = largest_support(description, DENSEST * n_distinct, relaxation)
+    return best_of_path(blocks, judge, epsilons, most, clock, errors)
+
+
+def largest_support(description, most, relaxation):
+    """The number of support objects that ends a path.
+
+    Relaxed solutions of almost all columns are all alike; otherwise epsilon still shrinks them.
+    """
+    return min(most, ALMOST_ALL * description.usable.sum()) if relaxation > 0 else most
 
 
 def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
@@ -169,7 +180,7 @@ def count_distinct(description):
     return len({digest for digest, weight in pairs if weight > 0})
 
 
-def _judged(description):
+def judged_rows(description):
     """The rows whose leave-one-out values decide: of many, some that are drawn by their content."""
     groups = groups_of(description)
     counts = np.bincount(groups, description.weights) > 0

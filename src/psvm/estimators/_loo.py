@@ -112,12 +112,16 @@ class LeaveOneOut:
         inverse = solve_triangular(factor, np.eye(len(used)), lower=True)
         squares = inverse.T @ (inverse @ B[used])
         relaxed[:, used] = (A[used] + relaxation * (squares - A[used])).T
-        Z = self.problem.K.submatrix(np.arange(targets.shape[1]), used)
-        X = solve_triangular(factor, Z.T, lower=True)
-        M, crossing = np.square(inverse).sum(axis=0)[None], flat[:, :0]
+        residual, leverage = np.full_like(targets, np.nan), np.full_like(flat, np.nan)
+        Z = self.problem.K.submatrix(self.rows, used)
+        X = solve_triangular(factor, Z.T, lower=True, overwrite_b=True)
+        leverage[0, self.rows] = np.einsum("ki,ki->i", X, X)
+        residual[:, self.rows] = targets[:, self.rows] - relaxed[:, used] @ Z.T
+        M, crossing = np.square(inverse).sum(axis=0)[None], np.zeros((1, len(used)))
         if self.own is not None:
-            crossing = np.einsum("kj,kj->j", inverse, X[:, self.own[used]])[None]
-        leverage, residual = np.square(X).sum(axis=0)[None], targets - relaxed[:, used] @ Z.T
+            own = self._places(self.rows)[self.own[used]]
+            M[:, own < 0] = 0.0  # rows that are not asked for
+            crossing[:, own >= 0] = np.einsum("kj,kj->j", inverse, X[:, own])[own >= 0]
         found = self._left_out(relaxed[:, used], used, Y, residual, leverage, M, crossing)
         return found, relaxed
 
@@ -153,9 +157,7 @@ class LeaveOneOut:
         for block in block_slices(len(self.rows), 8 * len(used)):
             rows, relaxed, own = self.rows[block], alphas.copy(), np.full(len(used), -1)
             if self.own is not None:
-                place = np.full(L, -1)
-                place[rows] = np.arange(len(rows))
-                own = place[self.own[used]]
+                own = self._places(rows)[self.own[used]]
             K_b = np.asfortranarray(K.submatrix(rows, used))
             y, C = self.problem.y[rows], self.problem.C
             residual[:, rows], leverage[:, rows], *own_parts = influences(
@@ -172,6 +174,12 @@ class LeaveOneOut:
             K_b = K.submatrix(np.arange(L)[rows], used)
             Q += K_b.T @ K_b
         return Q
+
+    def _places(self, rows):
+        """Where each row stands among `rows`; -1 if it does not."""
+        place = np.full(len(self.y), -1)
+        place[rows] = np.arange(len(rows))
+        return place
 
     def _sums(self, values):
         """Sums over equal rows."""

@@ -10,9 +10,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..solvers import GroupSolution, group_path, group_solve
-from ._epsilon import FALLBACK, PathPoint, best_of_path, count_distinct, groups_of
+from ._epsilon import (
+    FALLBACK,
+    PathPoint,
+    best_of_path,
+    count_distinct,
+    groups_of,
+    judged_rows,
+    largest_support,
+)
 from ._judge import ClassesJudge
 from ._loo import LeaveOneOut
+from ._sigmoid import weight_of_one
 
 PATH_TOL = 0.1
 """KKT violation on the path, relative to epsilon: the support is all that is taken from it."""
@@ -70,8 +79,10 @@ def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
     products = task.Q, task.B, epsilon, solver.tol, task.squares
     solution = group_solve(*products, start=start, **limit)
     left_out, alphas = task.left_out(solution.A)
-    shifts = task.judge.known_shift(left_out)
-    return Shared(solution, alphas, shifts, left_out, task.loo.unit)
+    judge = task.judge()
+    return Shared(
+        solution, alphas, judge.known_shift(left_out), left_out, weight_of_one(judge.total)
+    )
 
 
 class _Task:
@@ -85,8 +96,7 @@ class _Task:
         self.B = np.column_stack([problem.l for problem in problems])
         self.squares = float(np.square(self.targets).sum())
         self.largest = float(np.sqrt(np.square(self.B).sum(axis=1)).max(initial=0.0))
-        self.loo = LeaveOneOut(description, problems[0], Y[0])
-        self.judge = ClassesJudge(description.weights, groups_of(description), Y)
+        self.problem, self.groups = problems[0], groups_of(description)
 
     def choose(self, clock):
         """The chosen epsilon, and the solution of the path there."""
@@ -94,17 +104,26 @@ class _Task:
         if n_distinct < 3 or self.largest == 0:
             return FALLBACK * self.largest, None
         epsilons = self.largest * 10 ** (-np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
-        most = DENSEST * n_distinct
-        path, errors = self.path(epsilons), STANDARD_ERRORS
-        chosen = best_of_path(path, self.judge, epsilons, most, clock.half(), errors)
+        most = largest_support(self.description, DENSEST * n_distinct, self.relaxation)
+        judged = judged_rows(self.description)
+        path = self.path(epsilons, np.flatnonzero(judged))
+        # Standard errors are those of all rows.
+        errors = STANDARD_ERRORS * np.sqrt(judged.mean())
+        chosen = best_of_path(path, self.judge(judged), epsilons, most, clock.half(), errors)
         return chosen.epsilon, chosen.alpha
 
-    def path(self, epsilons):
-        """The leave-one-out values along the path, one point at a time."""
+    def path(self, epsilons, rows):
+        """The leave-one-out values of `rows` along the path, one point at a time."""
         for solution in group_path(self.Q, self.B, epsilons, PATH_TOL, self.squares):
-            decisions, _ = self.left_out(solution.A)
+            decisions, _ = self.left_out(solution.A, rows)
             yield [PathPoint(decisions, len(solution.support), solution)]
 
-    def left_out(self, A):
-        """Leave-one-out values and relaxed variables."""
-        return self.loo.shared(A, self.Q, self.B, self.targets, self.Y, self.relaxation)
+    def left_out(self, A, rows=None):
+        """Leave-one-out values, of all rows or of some, and relaxed variables."""
+        loo = LeaveOneOut(self.description, self.problem, self.Y[0], rows)
+        return loo.shared(A, self.Q, self.B, self.targets, self.Y, self.relaxation)
+
+    def judge(self, counts=True):
+        """What the values of the rows that count are worth."""
+        weights = np.where(counts, self.description.weights, 0.0)
+        return ClassesJudge(weights, self.groups, self.Y)
