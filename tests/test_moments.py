@@ -346,7 +346,7 @@ def test_nothing_to_follow():
 def described(model, X, y, w=None):
     """Description, target and folds of the only machine of a model."""
     X, target, weights = prepare(model, X, y, w)
-    description = describe_for(model, X, weights)
+    description = describe_for(model, X, weights, target)
     (task,) = target.tasks()
     y = task.target
     return description, y, assign_folds(description.digests, y, description.weights)

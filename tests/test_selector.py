@@ -314,11 +314,12 @@ def test_landmarks_are_selected_by_their_kernel_columns(make, parameters):
 
 
 def test_auto_with_landmarks_is_the_rule_of_the_estimators(decides):
+    """The rule for numbers: columns are selected for the variables of the P-SVM itself."""
     X, y = moons()
     for epsilon in ("auto", "aicc"):
         parameters = {"epsilon": epsilon, "landmarks": "random", "random_state": 1}
         assert decides(lambda given=parameters: PSVMSelector(**given).fit(X, y))
-        model = psvm.PSVC(**parameters).fit(X, y)
+        model = psvm.PSVR(**parameters, relaxation=0).fit(X, 2.0 * y - 1.0)
         selector = PSVMSelector(**parameters).fit(X, y)
         assert selector.epsilon_ == pytest.approx(model.epsilon_, rel=1e-9)
         assert_array_equal(selector.get_support(indices=True), model.support_)

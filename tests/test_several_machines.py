@@ -401,10 +401,10 @@ def test_many_classes_have_one_share_of_epsilon(multi_class):
 
 def test_few_classes_and_outputs_choose_for_themselves(rng):
     X, y = make_blobs(120, centers=4, random_state=3)
-    model = PSVC(gamma=0.1).fit(X, y)
+    model = PSVC(gamma=0.1, multi_class="ovo").fit(X, y)
     pair = (y == 0) | (y == 2)
     alone = PSVC(gamma=0.1).fit(X[pair], y[pair])
     assert model.epsilon_[1] == pytest.approx(alone.epsilon_, rel=1e-9)
-    Y = np.column_stack([X[:, 0] + noise * rng.normal(size=120) for noise in range(8)])
+    Y = np.column_stack([X[:, 0] + noise * rng.normal(size=120) for noise in range(1, 9)])
     several, one = PSVR(gamma=0.1).fit(X, Y), PSVR(gamma=0.1).fit(X, Y[:, 6])
     assert several.epsilon_[6] == pytest.approx(one.epsilon_, rel=1e-9)

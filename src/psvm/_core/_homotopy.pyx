@@ -44,7 +44,7 @@ cdef double EXACT = 1e-13   # violation left behind such a point
 
 cdef double DEPENDENT = 1e-13  # least pivot, see `Cholesky`
 cdef double RATE = 1e-11    # slower changes of |F_j| - epsilon are rounding errors
-cdef double ACCURACY = 1e-12  # error of G_SS d = s that is put up with
+cdef double ACCURACY = 1e-10  # error of G_SS d = s that is put up with
 
 
 cdef class Homotopy(ActiveSet):

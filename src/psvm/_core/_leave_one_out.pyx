@@ -213,7 +213,7 @@ cdef bint _fit_sigmoid(
     double* a, double* b, double* slope, double* threshold,
 ) noexcept nogil:
     # From the start a, b, in the units of decisions with mean 0 and variance 1
-    cdef Py_ssize_t i, L = t.shape[0], step, half
+    cdef Py_ssize_t i, L = t.shape[0], _step, _half
     cdef double total = 0, mean = 0, square = 0, loss, new, ga, gb, haa, hab, hbb, det
     cdef double da, db, share, ridge
     cdef bint settled
@@ -234,7 +234,7 @@ cdef bint _fit_sigmoid(
         if w[i] > 0:
             z[i] /= square
     loss = _likelihood(z, t, w, a[0], b[0], &ga, &gb, &haa, &hab, &hbb)
-    for step in range(STEPS):
+    for _step in range(STEPS):
         ridge = 1e-12 * (haa + hbb) + 1e-300
         haa += ridge
         hbb += ridge
@@ -242,7 +242,7 @@ cdef bint _fit_sigmoid(
         da, db = (hbb * ga - hab * gb) / det, (haa * gb - hab * ga) / det
         settled = da * ga + db * gb <= SETTLED * total
         share = 1
-        for half in range(HALVINGS):
+        for _half in range(HALVINGS):
             new = _likelihood(
                 z, t, w, a[0] - share * da, b[0] - share * db, &ga, &gb, &haa, &hab, &hbb
             )

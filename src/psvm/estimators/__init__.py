@@ -25,6 +25,7 @@ from ._unwrap import (
     described_matrix,
     numeric_target,
     solutions,
+    square_matrix,
     support_names,
     unwrap,
     unwrap_psvm,

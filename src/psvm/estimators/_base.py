@@ -197,12 +197,13 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         )
         K, machines = description.problem(Y[0], np.inf).K, []
         shifts = found.shifts if self.threshold == "loo" else np.zeros(len(Y))
+        asked = self.threshold == "loo" or self.probability
         for y, alpha, shift, values in zip(Y, found.alphas, shifts, found.left_out, strict=True):
             values, curve = values + shift, None
             if self.probability:
                 fit = fit_steps if self.probability == "isotonic" else fit_sigmoid
                 curve = fit(values, y > 0, description.weights, found.unit)
-            b = K.mean(y) + shift
+            values, b = values if asked else None, K.mean(y) + shift
             machine = description.columns, K.means, K.norms, b, found.solution, alpha, curve, values
             machines.append(Machine(*machine))
         return machines

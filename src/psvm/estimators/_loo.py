@@ -15,8 +15,8 @@ Both ends have the same A and M, and the values are linear in alpha between.
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 from .._core._leave_one_out import influences
 from ..matrix import block_slices
@@ -24,6 +24,9 @@ from ._sigmoid import weight_of_one
 
 LEAST = 1e-10
 """A row whose ``1 - h_i`` is smaller is interpolated: without it anything can happen."""
+DEPENDENT = 1e-12
+"""A column of norm one, the square of whose distance from the span of others is smaller, depends on
+them."""
 
 
 class LeaveOneOut:
@@ -106,9 +109,7 @@ class LeaveOneOut:
         if not len(used):
             none = flat[:, :0]
             return self._left_out(none, used, Y, targets, flat, none, none), relaxed
-        factor, unfit = dpotrf(Q[np.ix_(used, used)], lower=True, clean=True)
-        if unfit:
-            return np.full(targets.shape, np.nan), np.ascontiguousarray(A.T)
+        factor, used, A = _independent(Q, used, A)
         inverse = solve_triangular(factor, np.eye(len(used)), lower=True)
         squares = inverse.T @ (inverse @ B[used])
         relaxed[:, used] = (A[used] + relaxation * (squares - A[used])).T
@@ -185,6 +186,22 @@ class LeaveOneOut:
         """Sums over equal rows."""
         n = len(self.total)
         return np.array([np.bincount(self.group, row, n) for row in values])
+
+
+def _independent(Q, used, A):
+    """The factor of columns that do not depend on each other, these columns, and A in them.
+
+    Several machines may use more columns than their span has dimensions. The variables of those
+    that depend on others are passed to these, which changes no value of f.
+    """
+    factor, order, rank, _ = dpstrf(Q[np.ix_(used, used)], tol=DEPENDENT, lower=True)
+    factor, order = np.tril(factor[:rank, :rank]), used[order - 1]
+    kept, rest = order[:rank], order[rank:]
+    if len(rest):
+        A = A.copy()
+        A[kept] += cho_solve((factor, True), Q[np.ix_(kept, rest)] @ A[rest])
+        A[rest] = 0.0
+    return factor, kept, A
 
 
 def _or_nan(share):

@@ -10,7 +10,7 @@ from .._validation import check_members, check_vector
 from ._base import BasePSVM
 from ._description import is_measured
 from ._kernel import validate
-from ._landmarks import by_rows
+from ._landmarks import MOST, by_rows
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,26 @@ def unwrap_psvm(model, names=None):
 
 
 def described_matrix(parts, X):
-    """The matrix K of a machine for its training objects, and the names of the columns or None."""
+    """The matrix K of a machine for its training objects, and the names of the columns or None.
+
+    Of many training objects only those in `landmarks_` describe.
+    """
     machine, X = parts.machine, parts.transform(X)
     if is_measured(machine):
         return validate(machine, X, reset=False), parts.names
     if not by_rows(machine.landmarks):
         raise ValueError("Of chosen landmarks the estimator keeps only those of the support.")
     X = validate(machine, X, reset=False)
-    return np.asarray(machine._kernel(X, X)), [f"row {j}" for j in range(X.shape[0])]
+    own = getattr(machine, "landmarks_", np.arange(X.shape[0]))
+    if not hasattr(machine, "landmarks_") and machine.landmarks is None and len(own) > MOST:
+        raise ValueError("A model from a file does not know which training objects described.")
+    return np.asarray(machine._kernel(X, X[own])), [f"row {j}" for j in own]
+
+
+def square_matrix(parts, X):
+    """The same among the descriptive objects alone."""
+    K, _ = described_matrix(parts, X)
+    return K if K.shape[0] == K.shape[1] else K[parts.machine.landmarks_]
 
 
 def weights(machine):

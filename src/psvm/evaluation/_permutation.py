@@ -123,7 +123,7 @@ def permutation_test(
     with progress("permutation_test", verbose):
         score, *null = run(_score, tasks, n_jobs, "permutations", 1 + n_permutations)
     null_scores = np.array(null)
-    pvalue = (1 + np.count_nonzero(null_scores >= score)) / (1 + n_permutations)
+    pvalue = (1 + int(np.count_nonzero(null_scores >= score))) / (1 + n_permutations)
     return PermutationSignificance(score, null_scores, pvalue)
 
 

@@ -23,6 +23,7 @@ from .._parameters import (
 from .._plotting import new_axes
 from .._progress import progress
 from .._typing import Axes, MatrixLike
+from .._validation import shown
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
 from ._edges import warn_of_edges
 from ._grid import make_epsilons
@@ -116,8 +117,8 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_parameters(self)
         if getattr(self, "multi_class", "ovo") not in ("ovo", "ovr"):
             raise ValueError(
-                f"multi_class must be 'ovo' or 'ovr', got {self.multi_class!r}: a search follows a "
-                "path of its own for each machine."
+                f"multi_class must be 'ovo' or 'ovr', got {shown(self.multi_class)}: a search "
+                "follows a path of its own for each machine."
             )
         Cs = list(self.Cs)
         if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:

@@ -31,7 +31,7 @@ rule : {"auto", "best", "one_standard_error"}, default="auto"
     "best": the best mean score, as in GridSearchCV. "one_standard_error": the fewest support
     objects among all whose mean score is within one standard error of the best. "auto" is
     "best" if `scoring` is given, else the fewest support objects among all whose mean score is
-    within one standard error of the difference to the best.
+    within three quarters of a standard error of the difference to the best.
 strategy : {"grid", "coarse_to_fine"}, default="grid"
     "coarse_to_fine": four values each of C and gamma that span those given, then seven each
     around the best, as in the papers; all epsilons with each pair.

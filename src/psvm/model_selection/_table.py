@@ -7,6 +7,8 @@ DIGITS = 10
 """Digits of scores that count: models that are the same are not told apart by rounding."""
 MOST_DIGITS = 300
 """More of them behind the point overflow."""
+SHARE = 0.75
+"""Of a standard error of the difference by which the sparsest candidate may be worse."""
 RULES = ("auto", "best", "one_standard_error")
 
 
@@ -49,8 +51,8 @@ def choose(table, rule):
         From `cv_results`.
     rule : {"best", "one_standard_error", "sparsest"}
         "sparsest": the fewest support objects among all whose mean score is less than the best by
-        at most one standard error of the difference. That is much smaller than the one of the
-        score itself: rows that are hard to predict are hard for all candidates.
+        at most three quarters of a standard error of the difference. That is much smaller than
+        the one of the score itself: rows that are hard to predict are hard for all candidates.
     """
     mean = without_rounding(table["mean_test_score"])
     if not np.isfinite(mean).any():
@@ -59,7 +61,14 @@ def choose(table, rule):
     if rule == "best":
         return best
     folds = np.array([table[name] for name in table if name.startswith("split")])
-    spread = folds[:, [best]] if rule == "one_standard_error" else folds - folds[:, [best]]
-    error = np.std(spread, axis=0, ddof=1) / np.sqrt(len(folds))
+    if rule == "one_standard_error":
+        error = _standard_error(folds[:, best])
+    else:
+        error = SHARE * _standard_error(folds - folds[:, [best]])
     good = np.flatnonzero(mean >= mean[best] - error)
     return min(good, key=lambda i: (table["mean_n_support"][i], -mean[i]))
+
+
+def _standard_error(folds):
+    """Standard errors of means over the first axis."""
+    return np.std(folds, axis=0, ddof=1) / np.sqrt(len(folds))

@@ -19,7 +19,14 @@ from .._validation import (
     check_vector,
     shown,
 )
-from ..estimators import described_matrix, numeric_target, support_names, unwrap_psvm, weights
+from ..estimators import (
+    described_matrix,
+    numeric_target,
+    square_matrix,
+    support_names,
+    unwrap_psvm,
+    weights,
+)
 from ..matrix import MatrixSpectrum, as_dense, matrix_spectrum
 from ..solvers import EpsilonPath, epsilon_path
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
@@ -471,7 +478,7 @@ class SpectrumDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Estimator, X: MatrixLike, *, ax: Axes | None = None) -> Self:
-        """Draw the eigenvalues of the matrix among the objects of a fitted estimator.
+        """Draw the eigenvalues of the matrix among the descriptive objects of a fitted estimator.
 
         Parameters
         ----------
@@ -485,9 +492,7 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
-        parts = unwrap_psvm(estimator)
-        K, _ = described_matrix(parts, X)
-        return cls.from_matrix(K, ax=ax)
+        return cls.from_matrix(square_matrix(unwrap_psvm(estimator), X), ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw it.

@@ -13,7 +13,7 @@ from ..estimators import (
     weights,
 )
 from ..matrix import matrix_spectrum
-from ..solvers import epsilon_path
+from ..solvers import GroupSolution, epsilon_path
 from ._blocks import Code, Figure, Notes, Row, Section, TableBlock, Text, Warnings
 from ._data import class_counts, column_names, describe
 from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay, varying
@@ -154,6 +154,8 @@ def _parameters(machine):
     kernel = getattr(machine, "_kernel", None)
     used = {"epsilon": getattr(machine, "epsilon_", None), "gamma": getattr(kernel, "gamma", None)}
     for name, value in used.items():
+        if isinstance(value, np.ndarray) and len(np.unique(value)) == 1:
+            value = float(value[0])  # machines that share their support
         if isinstance(value, float) and given[name] != value:
             shown[f"{name}, as used"] = f"{value:.6g}"
     return sorted(shown.items())
@@ -308,7 +310,7 @@ def certificate_section(parts):
     headers = ["machine", "status", "epsilon", "objective", "duality gap", "KKT violation",
                "relative to epsilon", "iterations"]  # fmt: skip
     rows = [
-        [i + 1, s.status.value, s.epsilon, s.objective, s.gap, s.kkt_violation,
+        [_machines(s, i), s.status.value, s.epsilon, s.objective, s.gap, s.kkt_violation,
          s.kkt_violation / s.epsilon if s.epsilon else np.nan, s.n_iter]
         for i, s in enumerate(found)
     ]  # fmt: skip
@@ -324,6 +326,11 @@ def certificate_section(parts):
         )
     blocks = [Text(text)] + ([TableBlock("Certificate", headers, rows)] if rows else [])
     return Section("Certificate", blocks)
+
+
+def _machines(solution, number):
+    """The number of a machine; how many there are if one solution is that of all."""
+    return f"all {solution.A.shape[1]}" if isinstance(solution, GroupSolution) else number + 1
 
 
 def repeat_section(command, versions, digest, model):

@@ -66,9 +66,10 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     Parameters
     ----------
     epsilon : "auto", "cv", "aicc" or float, default="auto"
-        Correlation threshold; the larger it is, the fewer features. "auto" minimises the squared
-        error of leave-one-out values, "cv" that of five folds and "aicc" the corrected Akaike
-        criterion, as in `PSVC` and `PSVR`.
+        Correlation threshold; the larger it is, the fewer features. "auto" judges the squared error
+        of leave-one-out values, "cv" that of five folds, as in `PSVR` with ``relaxation=0``: the
+        largest epsilon wins whose error is near the smallest one. "aicc" minimises the corrected
+        Akaike criterion.
     epsilon_unit : {"absolute", "max"}, default="absolute"
         A number `epsilon` is in the units of columns of norm one ("absolute"), or a share of the
         smallest value that selects nothing ("max").

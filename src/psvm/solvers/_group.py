@@ -68,6 +68,14 @@ class GroupSolution(StatusByName):
         """Indices of the non-zero rows."""
         return np.flatnonzero(self.A.any(axis=1))
 
+    def __repr__(self):
+        P, T = self.A.shape
+        return (
+            f"GroupSolution({self.status.value}, support={len(self.support)} of {P}, "
+            f"machines={T}, objective={self.objective:.6g}, gap={self.gap:.2g}, "
+            f"kkt_violation={self.kkt_violation:.2g}, n_iter={self.n_iter})"
+        )
+
 
 def group_path(
     Q: np.ndarray,
