@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from ..kernels import Kernel
-from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, row_digests
+from ..matrix import (
+    DataMatrix,
+    KernelMatrix,
+    Standardized,
+    as_matrix,
+    relation_digests,
+    row_digests,
+)
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, Draw, landmarks_for
@@ -184,11 +191,7 @@ def describe_for(model, X, weights, target, digests=None):
 
     `target` says whether small classes need objects of their own.
     """
-    if kernel_name(model.kernel) == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
-            f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
-        )
+    _check_relations(X, model.kernel)
     drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
     asked = isinstance(model.epsilon, str) or model.threshold == "loo"
     asked = asked or getattr(model, "probability", False) or model.relaxation != "auto"
@@ -229,7 +232,17 @@ def described_by_some(make, draw, tasks):
 
 def digests_of(X, kernel):
     """The content of each row; of a square matrix, in any order of its columns."""
-    return row_digests(X, unordered=kernel_name(kernel) == "precomputed")
+    _check_relations(X, kernel)
+    return relation_digests(X) if kernel_name(kernel) == "precomputed" else row_digests(X)
+
+
+def _check_relations(X, kernel):
+    """A precomputed matrix must be square."""
+    if kernel_name(kernel) == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
+            f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
+        )
 
 
 def rounded(X, kernel, dtype):

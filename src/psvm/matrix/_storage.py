@@ -128,29 +128,53 @@ def weighted_variance(X, weights):
     return float(weights @ np.square(X - mean).sum(axis=1) / total)
 
 
-def row_digests(X, *, unordered=False):
+def row_digests(X):
     """Digest of the content of each row, the same for dense and sparse storage.
 
-    With `unordered` a row counts as the set of its values, for pairwise matrices, whose columns
-    are permuted and repeated together with the rows. Objects that are not vectors count as their
-    letters or as what they are pickled to.
+    Objects that are not vectors count as their letters or as what they are pickled to.
     """
     if X.ndim == 1:
         contents = (x.encode() if isinstance(x, str) else pickle.dumps(x) for x in X.tolist())
-        return [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
+        return [_digest(content) for content in contents]
     digests = []
     for values, index, ends in _row_entries(X):
-        places, starts = index.astype(np.int64).tobytes(), [0, *ends[:-1]]
-        content = values.tobytes()  # slices of bytes are far faster than those of arrays
-        for start, end in zip(starts, ends, strict=True):
-            some = np.unique(values[start:end]).tobytes() if unordered else None
-            digest = hashlib.blake2b(
-                content[8 * start : 8 * end] if some is None else some, digest_size=16
-            )
-            if not unordered:
-                digest.update(places[8 * start : 8 * end])
-            digests.append(digest.digest())
+        # slices of bytes are far faster than those of arrays
+        content, places = values.tobytes(), index.astype(np.int64).tobytes()
+        for start, end in zip([0, *ends[:-1]], ends, strict=True):
+            part = slice(8 * start, 8 * end)
+            digests.append(_digest(content[part] + places[part]))
     return digests
+
+
+def relation_digests(X):
+    """Digest of each object of a square matrix of relations among objects.
+
+    Neither the order of the objects matters, whose rows and columns are permuted and repeated
+    together, nor how often one is repeated. Objects that have the same values are told apart by
+    the objects that they have them with.
+    """
+    _, first, number = np.unique(row_digests(X), return_index=True, return_inverse=True)
+    distinct = X[first][:, first]
+    digests, count, before = [b""] * len(first), 1, 0
+    while before < count < len(first):
+        digests = _refined(distinct, digests)
+        before, count = count, len(set(digests))
+    return [digests[i] for i in number.ravel()]
+
+
+def _refined(X, digests):
+    """Digests of the values of each row together with the digests of their columns."""
+    kinds = np.unique(digests, return_inverse=True)[1].ravel()
+    refined, own = [], iter(digests)
+    for values, index, ends in _row_entries(X):
+        pairs = values + 1j * kinds[index] if kinds.any() else values
+        for part in np.split(pairs, ends[:-1]):
+            refined.append(_digest(next(own) + np.sort(part).tobytes()))
+    return refined
+
+
+def _digest(content):
+    return hashlib.blake2b(content, digest_size=16).digest()
 
 
 def _row_entries(X):
