@@ -101,7 +101,7 @@ def evaluate(name, models, n_splits):
 def compare(groups, models, n_splits):
     """A table: the first model is ours, the second its peer."""
     ours, peer, *others = models
-    rows, means, dense = [], [], []
+    rows, means, dense, gains = [], [], [], {}
     for group, names in groups.items():
         totals = []
         for name in names:
@@ -110,6 +110,7 @@ def compare(groups, models, n_splits):
             share, ratio = a.support / b.support, a.seconds / b.seconds
             if share > 1:
                 dense.append(f"{name} ({a.support:.0f}, {peer} {b.support:.0f})")
+            gains[name] = a.error - b.error
             cells = [found[label].cell for label in models]
             rows.append([name, *cells, f"{share:.2f}", f"{ratio:.1f}"])
             totals.append([share, ratio, *(v.error for v in found.values())])
@@ -118,7 +119,14 @@ def compare(groups, models, n_splits):
         means.append(mean_row(f"**mean, {group}**", np.array(totals)))
         print(*means[-1], sep="\t", flush=True)
     header = ["set", ours, peer, *others, f"support / {peer}", f"time / {peer}"]
-    note = "More support objects than the peer: " + (", ".join(dense) or "on no set") + "."
+    worst, best = max(gains, key=gains.get), min(gains, key=gains.get)
+    below = sum(gain < 0 for gain in gains.values())
+    note = (
+        f"{ours} has the smaller error on {below} of {len(gains)} sets; the difference to {peer} "
+        f"has the median {np.median(list(gains.values())):+.2f} and goes from {gains[best]:+.2f} "
+        f"({best}) to {gains[worst]:+.2f} ({worst}). More support objects than {peer}: "
+        f"{', '.join(dense) or 'on no set'}."
+    )
     return markdown_table(header, rows + means) + "\n\n" + note
 
 
