@@ -50,7 +50,9 @@ def data(tmp_path, monkeypatch):
     rows = [[*x, label] for x, label in zip(X.tolist(), y, strict=True)]
     write("train.csv", ["a", "b", "c", "d", "diagnosis"], rows[:60])
     write("new.csv", ["d", "c", "b", "a", "extra"], [[*r[3::-1], 0] for r in rows[60:]])
-    write("numbers.csv", ["a", "b", "c", "y"], [[*x[:3], 2 * x[0] - x[1]] for x in X.tolist()])
+    target = 2 * X[:, 0] - X[:, 1] + 0.3 * X[:, 3]  # with noise, so that a search comes to an end
+    numbers = np.column_stack([X[:, :3], target.round(4)])
+    write("numbers.csv", ["a", "b", "c", "y"], numbers.tolist())
     return X, y
 
 

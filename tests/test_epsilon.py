@@ -12,7 +12,7 @@ import psvm
 from psvm import PSVC, PSVR
 from psvm._folds import N_FOLDS, assign_folds
 from psvm.estimators import choose_epsilon, describe
-from psvm.matrix import BLOCK_BYTES, as_matrix, relation_digests, row_digests
+from psvm.matrix import BLOCK_BYTES, as_matrix, object_digests, row_digests
 
 
 def test_digests_see_content_only(rng):
@@ -21,24 +21,28 @@ def test_digests_see_content_only(rng):
     assert len(set(digests)) == len(np.unique(X, axis=0)) < 200
     assert digests == row_digests(sp.csr_matrix(X)) == row_digests(X.astype(np.float32))
     assert row_digests(-X * 0.0) == row_digests(np.zeros_like(X))  # -0.0 is 0.0
-    # the same values in other places are another row
+    # the same values in other places are another row, except in a pairwise matrix
     Y = X + np.arange(4) * 10
     assert row_digests(Y) != row_digests(Y[:, ::-1])
+    assert row_digests(Y, unordered=True) == row_digests(Y[:, ::-1], unordered=True)
+    twice = np.hstack([Y, Y])
+    assert row_digests(Y, unordered=True) == row_digests(twice, unordered=True)
 
 
-def test_digests_of_relations_know_neither_order_nor_repetition(rng):
-    K = rng.integers(0, 2, size=(30, 30)).astype(float)  # few values, all rows different
-    assert len(np.unique(K, axis=0)) == 30
-    assert len(np.unique(K.sum(axis=1))) < 30  # some have the same values
-    digests = relation_digests(K)
-    assert len(set(digests)) == 30
-    order = rng.permutation(30)
-    assert relation_digests(K[np.ix_(order, order)]) == [digests[i] for i in order]
-    twice = np.append(np.arange(30), [3, 3, 7])
-    assert relation_digests(K[np.ix_(twice, twice)]) == [digests[i] for i in twice]
-    assert relation_digests(sp.csr_array(K)) == digests
-    ring = np.roll(np.eye(6), 1, axis=1)  # turning it changes nothing
-    assert len(set(relation_digests(ring))) == 1
+def test_objects_of_a_square_matrix_are_told_apart(rng):
+    """Few values, as those of ratings: sets of values are the same for most rows."""
+    K = rng.integers(0, 4, size=(60, 60)).astype(float)
+    digests = object_digests(K)
+    assert len(set(row_digests(K, unordered=True))) < 5 and len(set(digests)) == 60
+    order = rng.permutation(60)
+    assert object_digests(K[np.ix_(order, order)]) == [digests[i] for i in order]
+    assert object_digests(sp.csr_array(K)) == digests
+    # an object that stands there twice has one digest, and the others keep theirs
+    twice = np.r_[np.arange(60), 7, 7]
+    assert object_digests(K[np.ix_(twice, twice)]) == [digests[i] for i in twice]
+    # objects that only a permutation tells from each other are not the same
+    assert len(set(object_digests(np.eye(5)))) == 5
+    assert len(set(object_digests(np.ones((5, 5))))) == 1
 
 
 def test_folds_do_not_depend_on_order_or_repetition(rng):
@@ -85,7 +89,7 @@ def test_cv_is_the_largest_epsilon_near_the_smallest_error_recomputed_from_outsi
     y = np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=80)
     K = rbf_kernel(X, X, gamma=1 / X.var())
     model = PSVR(kernel="precomputed", epsilon="cv").fit(K, y)
-    folds = assign_folds(relation_digests(K), y, np.ones(80))
+    folds = assign_folds(object_digests(K), y, np.ones(80))
 
     def loss(epsilon):
         residual = np.empty(80)

@@ -6,14 +6,16 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_moons
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import confusion_matrix
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import psvm
+import reference
 from chromium import Page, find
 from psvm import PSVC, PSVCCV, PSVR
 from psvm.evaluation import cross_validate
@@ -135,6 +137,32 @@ def test_spectrum_display_of_matrix_and_estimator(rng):
     display = SpectrumDisplay.from_estimator(model, X)
     expected = np.linalg.eigvalsh(Sine()(X))[::-1]
     np.testing.assert_allclose(display.spectrum.eigenvalues, expected, atol=1e-10)
+
+
+def test_displays_of_many_rows_have_what_describes(tmp_path):
+    X, y = make_moons(2100, noise=0.3, random_state=0)
+    model = PSVC(epsilon=20.0, relaxation=0, gamma=1.0).fit(X, y)
+    own = model.landmarks_
+    assert len(own) < 2000
+    display = EpsilonPathDisplay.from_estimator(model, X, y)
+    case = reference.Case(rbf_kernel(X, X[own], gamma=1.0), 2.0 * y - 1.0, np.inf, 20.0)
+    assert display.path.epsilon_max == pytest.approx(case.epsilon_max, rel=1e-9)
+    assert display.names == [f"row {j}" for j in own]
+    eigenvalues = SpectrumDisplay.from_estimator(model, X).spectrum.eigenvalues
+    expected = np.linalg.eigvalsh(rbf_kernel(X[own], gamma=1.0))[::-1]
+    np.testing.assert_allclose(eigenvalues, expected, atol=1e-10 * len(own))
+    psvm.persistence.save(model, tmp_path / "model.psvm")
+    with pytest.raises(ValueError, match="from a file does not know"):
+        EpsilonPathDisplay.from_estimator(psvm.persistence.load(tmp_path / "model.psvm"), X, y)
+
+
+def test_report_of_machines_that_share(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = PSVC().fit(X, y)
+    text = text_of(write_report(model, X, y, tmp_path / "r.html", cv=2))
+    assert "all 3 optimal" in " ".join(text.split())
+    assert f"{model.n_support_} of 150 descriptive objects" in text
+    assert "epsilon, as used" in text
 
 
 def test_displays_refuse_other_estimators(rng):

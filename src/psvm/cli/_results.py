@@ -12,6 +12,7 @@ def describe_model(run, model, names):
     alpha = weights(machine)
     worst = max(solutions(machine), key=lambda s: s.kkt_violation)
     epsilon = np.atleast_1d(machine.epsilon_)
+    shared = (epsilon == epsilon[0]).all()
     run.results |= {
         "epsilon": machine.epsilon_,
         "n_support": machine.n_support_,
@@ -21,7 +22,7 @@ def describe_model(run, model, names):
         "kkt_violation": machine.kkt_violation_,
     }
     run.show(f"support objects  {machine.n_support_} of {len(alpha)}")
-    run.show(f"epsilon          {', '.join(f'{e:.6g}' for e in epsilon[:5])}")
+    run.show(f"epsilon          {', '.join(f'{e:.6g}' for e in epsilon[: 1 if shared else 5])}")
     run.show(
         f"certificate      {worst.status.value}, duality gap {machine.dual_gap_:.3g}, KKT "
         f"violation {machine.kkt_violation_:.3g}"

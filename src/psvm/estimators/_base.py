@@ -111,7 +111,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self,
         *,
         C: float = np.inf,
-        epsilon: float | Literal["auto", "aicc"] = "auto",
+        epsilon: float | Literal["auto", "cv", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
         relaxation: float | Literal["auto"] = "auto",
         threshold: Literal["loo", "mean"] = "loo",

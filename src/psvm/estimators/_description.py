@@ -7,14 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels import Kernel
-from ..matrix import (
-    DataMatrix,
-    KernelMatrix,
-    Standardized,
-    as_matrix,
-    relation_digests,
-    row_digests,
-)
+from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, object_digests, row_digests
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, Draw, landmarks_for
@@ -191,7 +184,11 @@ def describe_for(model, X, weights, target, digests=None):
 
     `target` says whether small classes need objects of their own.
     """
-    _check_relations(X, model.kernel)
+    if kernel_name(model.kernel) == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
+            f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
+        )
     drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
     asked = isinstance(model.epsilon, str) or model.threshold == "loo"
     asked = asked or getattr(model, "probability", False) or model.relaxation != "auto"
@@ -232,17 +229,8 @@ def described_by_some(make, draw, tasks):
 
 def digests_of(X, kernel):
     """The content of each row; of a square matrix, in any order of its columns."""
-    _check_relations(X, kernel)
-    return relation_digests(X) if kernel_name(kernel) == "precomputed" else row_digests(X)
-
-
-def _check_relations(X, kernel):
-    """A precomputed matrix must be square."""
-    if kernel_name(kernel) == "precomputed" and X.shape[0] != X.shape[1]:
-        raise ValueError(
-            f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
-            f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
-        )
+    square = kernel_name(kernel) == "precomputed" and X.ndim == 2 and X.shape[0] == X.shape[1]
+    return object_digests(X) if square else row_digests(X)
 
 
 def rounded(X, kernel, dtype):

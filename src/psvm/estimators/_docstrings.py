@@ -114,6 +114,7 @@ solution_ : Solution
     Everything the solver has to say, if there is one machine.
 solutions_ : tuple of Solution
     The same of all machines. The variables of a pair of classes are those of its own rows.
+    Machines that share their support have one `GroupSolution` for all.
 n_iter_ : int
     Iterations of the final solves.
 """)

@@ -53,8 +53,8 @@ class PSVC(ClassifierMixin, BasePSVM):
     multi_class : {"auto", "shared", "ovo", "ovr"}, default="auto"
         Machines for more than two classes: one for each pair of classes, which vote (the sums of
         their values decide among equals, "ovo"), or one for each class against the rest, each
-        with support objects of its own ("ovr") or from a common set ("shared"), which is several
-        times smaller. "shared" needs ``C=inf`` and products of all columns. "auto" is "shared"
+        with support objects of its own ("ovr") or from a common set ("shared"), which is usually
+        smaller. "shared" needs ``C=inf`` and products of all columns. "auto" is "shared"
         with ``epsilon="auto"``, ``C=inf`` and at most 2048 columns, and "ovo" otherwise.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         With ``multi_class="ovo"`` and more than two classes: one decision value per class, or
@@ -123,7 +123,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         self,
         *,
         C: float = np.inf,
-        epsilon: float | Literal["auto", "aicc"] = "auto",
+        epsilon: float | Literal["auto", "cv", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
         relaxation: float | Literal["auto"] = "auto",
         threshold: Literal["loo", "mean"] = "loo",

@@ -17,6 +17,8 @@ from ._sigmoid import smoothed, weight_of_one
 LIMIT = 3.0
 """Values beyond so many times the targets of -1 and +1 count as if they were there: near
 interpolation they may be anything."""
+NEAR = 1.5
+"""A log loss of no more than that many times the smallest possible one is as good as that."""
 CERTAIN = 1e-12
 """Probabilities are at least that far from 0 and 1."""
 STEPS, CLOSE = 50, 1e-7
@@ -102,14 +104,17 @@ class NumbersJudge(Judge):
 
 
 class PairJudge(Judge):
-    """Judges two classes, of targets -1 and +1, by the log loss of a sigmoid."""
+    """Judges two classes, of targets -1 and +1, by the log loss of a sigmoid.
 
-    least = -np.inf
+    Targets are not quite 0 and 1, so that losses near `least` tell nothing any more.
+    """
 
     def __init__(self, weights, group, y):
         super().__init__(weights, group)
         self.signs = np.where(y > 0, 1.0, -1.0)
         self.targets = smoothed(y > 0, weights, weight_of_one(self.total))
+        own = np.where(y > 0, self.targets, 1.0 - self.targets)
+        self.least = -NEAR * (weights @ np.log(own)) / weights.sum()
 
     def _judge(self, decisions):
         decisions = np.ascontiguousarray(decisions)

@@ -17,7 +17,7 @@ from ._storage import (
     drop_columns,
     fill_missing,
     missing_entries,
-    relation_digests,
+    object_digests,
     row_digests,
     storage_of,
     stored_columns,

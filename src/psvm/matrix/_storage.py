@@ -12,6 +12,9 @@ import scipy.sparse as sp
 
 from ._base import block_slices
 
+ROUNDS = 4
+"""Times that objects of a square matrix are told apart by what they have with the others."""
+
 
 def storage_of(X):
     """How X is stored, for reports: "dense" or "sparse"."""
@@ -128,53 +131,76 @@ def weighted_variance(X, weights):
     return float(weights @ np.square(X - mean).sum(axis=1) / total)
 
 
-def row_digests(X):
+def row_digests(X, *, unordered=False):
     """Digest of the content of each row, the same for dense and sparse storage.
 
-    Objects that are not vectors count as their letters or as what they are pickled to.
+    With `unordered` a row counts as the set of its values, for pairwise matrices, whose columns
+    are permuted and repeated together with the rows. Objects that are not vectors count as their
+    letters or as what they are pickled to.
     """
     if X.ndim == 1:
         contents = (x.encode() if isinstance(x, str) else pickle.dumps(x) for x in X.tolist())
-        return [_digest(content) for content in contents]
+        return [hashlib.blake2b(content, digest_size=16).digest() for content in contents]
     digests = []
     for values, index, ends in _row_entries(X):
-        # slices of bytes are far faster than those of arrays
-        content, places = values.tobytes(), index.astype(np.int64).tobytes()
-        for start, end in zip([0, *ends[:-1]], ends, strict=True):
-            part = slice(8 * start, 8 * end)
-            digests.append(_digest(content[part] + places[part]))
+        places, starts = index.astype(np.int64).tobytes(), [0, *ends[:-1]]
+        content = values.tobytes()  # slices of bytes are far faster than those of arrays
+        for start, end in zip(starts, ends, strict=True):
+            some = np.unique(values[start:end]).tobytes() if unordered else None
+            digest = hashlib.blake2b(
+                content[8 * start : 8 * end] if some is None else some, digest_size=16
+            )
+            if not unordered:
+                digest.update(places[8 * start : 8 * end])
+            digests.append(digest.digest())
     return digests
 
 
-def relation_digests(X):
-    """Digest of each object of a square matrix of relations among objects.
+def object_digests(K):
+    """Digest of each object of a square matrix of relations, whatever the order of the objects.
 
-    Neither the order of the objects matters, whose rows and columns are permuted and repeated
-    together, nor how often one is repeated. Objects that have the same values are told apart by
-    the objects that they have them with.
+    An object counts as the set of its values, then as that of the pairs of a value and the digest
+    of the other object, and so on as long as that tells more objects apart: values may be few, as
+    those of ratings are. Those that still have the same digest are told apart by their place unless
+    they have the same relation to everything else, which makes them one object.
     """
-    _, first, number = np.unique(row_digests(X), return_index=True, return_inverse=True)
-    distinct = X[first][:, first]
-    digests, count, before = [b""] * len(first), 1, 0
-    while before < count < len(first):
-        digests = _refined(distinct, digests)
-        before, count = count, len(set(digests))
-    return [digests[i] for i in number.ravel()]
+    digests = row_digests(K, unordered=True)
+    if len(set(digests)) == len(digests):
+        return digests
+    K = as_dense(K).astype(np.float64) + 0.0  # -0.0 is 0.0
+    for _ in range(ROUNDS):
+        found = len(set(digests))
+        refined = _refined(K, digests)
+        if len(set(refined)) == found:
+            break
+        digests = refined
+    seen, told_apart = {}, []
+    for i, digest in enumerate(digests):
+        places = seen.setdefault(digest, {})
+        place = places.setdefault(K[i].tobytes() + K[:, i].tobytes(), len(places))
+        told_apart.append(digest if place == 0 else digest + place.to_bytes(8, "big"))
+    return told_apart
 
 
-def _refined(X, digests):
-    """Digests of the values of each row together with the digests of their columns."""
-    kinds = np.unique(digests, return_inverse=True)[1].ravel()
-    refined, own = [], iter(digests)
-    for values, index, ends in _row_entries(X):
-        pairs = values + 1j * kinds[index] if kinds.any() else values
-        for part in np.split(pairs, ends[:-1]):
-            refined.append(_digest(next(own) + np.sort(part).tobytes()))
+def _refined(K, digests):
+    """Digests of the sets of what each object has with each digest."""
+    colours = np.frombuffer(b"".join(digest[:8] for digest in digests), dtype=">u8")
+    refined = []
+    for rows in block_slices(len(K), 8 * len(K)):
+        there, back = (np.ascontiguousarray(M).view(np.uint64) for M in (K[rows], K[:, rows].T))
+        pairs = _scrambled(_scrambled(there) + back) + colours.astype(np.uint64)
+        for digest, row in zip(digests[rows], _scrambled(pairs), strict=True):
+            content = digest + np.unique(row).tobytes()
+            refined.append(hashlib.blake2b(content, digest_size=16).digest())
     return refined
 
 
-def _digest(content):
-    return hashlib.blake2b(content, digest_size=16).digest()
+def _scrambled(x):
+    """Numbers of 64 bits, each made into another (splitmix64): sums of them hardly ever agree."""
+    x = (x + np.uint64(0x9E3779B97F4A7C15)).view(np.uint64)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def _row_entries(X):

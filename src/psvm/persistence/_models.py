@@ -192,6 +192,7 @@ SUMMARY = (
     "lam_",
     "C_",
     "intercept_",
+    "loo_error_",
     "dual_gap_",
     "kkt_violation_",
     "n_iter_",

@@ -64,7 +64,7 @@ def rank_features(
     y: ArrayLike,
     *,
     n_features: int | None = 10,
-    epsilon: float | Literal["auto", "aicc"] = "auto",
+    epsilon: float | Literal["auto", "cv", "aicc"] = "auto",
     task: Literal["auto", "classification", "regression"] = "auto",
     random_state: int = 0,
     n_jobs: int | None = None,

@@ -198,7 +198,7 @@ default="rbf"
 
     def __init__(
         self,
-        epsilon: float | Literal["auto", "aicc"] = "auto",
+        epsilon: float | Literal["auto", "cv", "aicc"] = "auto",
         *,
         epsilon_unit: Literal["absolute", "max"] = "absolute",
         n_features: int | None = None,

@@ -74,6 +74,8 @@ def check_psvm(state):
             state.number(name)
         else:
             state.array(name, (m,), kinds="f")
+    # NaN if all rows are interpolated
+    state.require(is_number(getattr(model, "loo_error_", 0.0)), "its leave-one-out error is wrong")
     _check_support_objects(state, s)
 
 
