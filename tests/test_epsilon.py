@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import make_moons
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import scale
 
 import psvm
 from psvm import PSVC, PSVR
@@ -189,3 +190,10 @@ def test_the_search_takes_little_memory_beside_tall_data(rule, rng):
     assert chosen.epsilon > 0
     # a temporary block or two, the products of the columns of six paths and some vectors
     assert peak < 2 * BLOCK_BYTES + 6 * 4 * 8 * P**2 + 100 * 8 * (L + P) < 3 * K.nbytes
+
+
+def test_wide_kernels_are_given_time():
+    """The columns are alike, and the first support objects say almost nothing."""
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    model = PSVC(gamma=0.1).fit(scale(X), y)
+    assert model.score(scale(X), y) > 0.95

@@ -18,8 +18,9 @@ from ._target import LARGEST_GRAM
 GRIDS = {"loo": (6, 8), "cv": (6, 5), "aicc": (10, 5)}
 """Points of epsilon / epsilon_max in a factor of ten, and how many such factors: exact paths go on
 until the loss has turned, the others get slow."""
-PATIENCE, GAIN = 5, 1e-3
-"""The path ends when the criterion has not improved by that share for so many points,"""
+PATIENCE, LONGEST, GAIN = 5, 18, 1e-3
+"""The path ends when the criterion has not improved by that share while the support had so many
+sizes (columns of wide kernels are alike, and it grows slowly), or for the longest while,"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 ALMOST_ALL = 0.9
@@ -137,7 +138,9 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
         _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
-        if found[-1].n_support > most or _has_turned(values):
+        since = _since_best(values)
+        grown = len({point.n_support for point in found[-since:]})
+        if found[-1].n_support > most or grown > PATIENCE or since > LONGEST:
             break
         if values.min() <= judge.least:
             break
@@ -145,7 +148,8 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
     else:
-        _warn_of_end(epsilons[-1] / epsilons[0])
+        if since <= PATIENCE:
+            _warn_of_end(epsilons[-1] / epsilons[0])
     # The last point may have leapt to a support that is too large to be a choice.
     sizes = np.array([point.n_support for point in found])
     values[1:][sizes[1:] > LEAP * most] = np.inf
@@ -155,13 +159,13 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
     return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
-def _has_turned(values):
-    """Whether the criterion has not improved any more for some points."""
+def _since_best(values):
+    """Number of points from the last that improved the criterion, with it."""
     best = 0
     for place, value in enumerate(values):
         if value < (1 - GAIN) * values[best]:
             best = place
-    return len(values) - best > PATIENCE
+    return len(values) - best
 
 
 def _good_enough(loss, errors):
