@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 import psvm
 from psvm import PSVC, PSVR, WorkingSet
 from psvm.estimators import LeaveOneOut, describe
-from psvm.estimators._epsilon import _judged
+from psvm.estimators._epsilon import judged_rows
 from psvm.kernels import RBF
 from psvm.matrix import row_digests
 from psvm.solvers import exact_path
@@ -109,7 +109,7 @@ def test_some_of_many_rows_choose_epsilon(monkeypatch, rng):
     X, y = make_moons(200, noise=0.3, random_state=0)
     monkeypatch.setattr("psvm.estimators._epsilon.JUDGED", 60)
     description = describe(X, np.ones(200), RBF(1.0), digests=row_digests(X))
-    assert _judged(description).sum() == 50  # every fourth
+    assert judged_rows(description).sum() == 50  # every fourth
     some, order = PSVC().fit(X, y), rng.permutation(200)
     shuffled = PSVC().fit(X[order], y[order])
     weights = np.repeat([1.0, 0.0], [200, 50])

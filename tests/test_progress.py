@@ -373,7 +373,7 @@ def test_machines_and_points_of_the_path_are_counted(time, monkeypatch):
     advance = line.advance
     monkeypatch.setattr(line, "advance", lambda level: (texts.append(level.text), advance(level)))
     with opened(line):
-        PSVC().fit(X, labels)
+        PSVC(multi_class="ovo").fit(X, labels)
     assert texts == ["machine 1 of 3", "machine 2 of 3", "machine 3 of 3"]
     assert said[0] == "epsilon 1 of the largest, 0 support objects"
 

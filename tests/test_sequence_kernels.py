@@ -548,7 +548,7 @@ def task(n=60, seed=0, length=20):
 def test_estimators_take_strings(kernel):
     A, y = task()
     model = PSVC(kernel=kernel, epsilon=1.0).fit(A, y)
-    assert model.score(A, y) > 0.8 and 0 < model.n_support_ < len(A)
+    assert model.score(A, y) > 0.75 and 0 < model.n_support_ < len(A)
     assert model.support_objects_.tolist() == [A[j] for j in model.support_]
     measured = PSVC(kernel="precomputed", epsilon=1.0).fit(kernel(A), y)
     new, _ = task(20, 1)

@@ -299,8 +299,9 @@ def _warn_of_time(share):
 
 def _warn_of_end(share):
     warnings.warn(
-        f"The smallest loss is near the end of the path, {share:.2g} of epsilon_max: the data seem "
-        "to have no noise. Give epsilon a smaller number to go on.",
+        f"The smallest loss is near the end of the path, {share:.2g} of epsilon_max: the data have "
+        "almost no noise, or features that should be scaled. Give epsilon a smaller number to go "
+        "on.",
         ConvergenceWarning,
         stacklevel=4,
     )

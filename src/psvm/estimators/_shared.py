@@ -23,9 +23,6 @@ from ._judge import ClassesJudge
 from ._loo import LeaveOneOut
 from ._sigmoid import weight_of_one
 
-PATH_TOL = 0.01
-"""KKT violation on the path, relative to epsilon: with less care the final solution would have
-another support than the one that was judged."""
 PER_DECADE, DECADES = 4, 6
 """Points of epsilon / epsilon_max in a factor of ten, and how many such factors."""
 STANDARD_ERRORS = 1.0
@@ -73,7 +70,7 @@ def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
     task = _Task(description, Y, relaxation)
     start = None
     if isinstance(epsilon, str):
-        epsilon, start = task.choose(clock)
+        epsilon, start = task.choose(solver.tol, clock)
     elif unit == "max":
         epsilon = epsilon * task.largest
     limit = {} if solver.max_iter is None else {"max_iter": solver.max_iter}
@@ -99,7 +96,7 @@ class _Task:
         self.largest = float(np.sqrt(np.square(self.B).sum(axis=1)).max(initial=0.0))
         self.problem, self.groups = problems[0], groups_of(description)
 
-    def choose(self, clock):
+    def choose(self, tol, clock):
         """The chosen epsilon, and the solution of the path there."""
         n_distinct = count_distinct(self.description)
         if n_distinct < 3 or self.largest == 0:
@@ -107,15 +104,19 @@ class _Task:
         epsilons = self.largest * 10 ** (-np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
         most = largest_support(self.description, DENSEST * n_distinct, self.relaxation)
         judged = judged_rows(self.description)
-        path = self.path(epsilons, np.flatnonzero(judged))
+        path = self.path(epsilons, tol, np.flatnonzero(judged))
         # Standard errors are those of all rows.
         errors = STANDARD_ERRORS * np.sqrt(judged.mean())
         chosen = best_of_path(path, self.judge(judged), epsilons, most, clock.half(), errors)
         return chosen.epsilon, chosen.alpha
 
-    def path(self, epsilons, rows):
-        """The leave-one-out values of `rows` along the path, one point at a time."""
-        for solution in group_path(self.Q, self.B, epsilons, PATH_TOL, self.squares):
+    def path(self, epsilons, tol, rows):
+        """The leave-one-out values of `rows` along the path, one point at a time.
+
+        Its tolerance is that of the final solution, which would otherwise have another support
+        than the one that was judged.
+        """
+        for solution in group_path(self.Q, self.B, epsilons, tol, self.squares):
             decisions, _ = self.left_out(solution.A, rows)
             yield [PathPoint(decisions, len(solution.support), solution)]
 
