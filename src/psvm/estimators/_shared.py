@@ -23,8 +23,9 @@ from ._judge import ClassesJudge
 from ._loo import LeaveOneOut
 from ._sigmoid import weight_of_one
 
-PATH_TOL = 0.1
-"""KKT violation on the path, relative to epsilon: the support is all that is taken from it."""
+PATH_TOL = 0.01
+"""KKT violation on the path, relative to epsilon: with less care the final solution would have
+another support than the one that was judged."""
 PER_DECADE, DECADES = 4, 6
 """Points of epsilon / epsilon_max in a factor of ten, and how many such factors."""
 STANDARD_ERRORS = 1.0
