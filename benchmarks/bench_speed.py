@@ -5,7 +5,7 @@ is made at random: make_classification (20 features, 5 % of the labels at random
 features in the size of the letter recognition data, make_friedman1 with noise 1; and the digits of
 scikit-learn.
 
-    python benchmarks/bench_speed.py [--repeats 5]
+    python benchmarks/bench_speed.py [--repeats 3]
 """
 
 import argparse
@@ -113,7 +113,7 @@ def run(repeats):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     with threadpool_limits(1):
