@@ -1,6 +1,6 @@
-"""Cross-validated P-SVMs beside GridSearchCV over SVC, NuSVC and SVR; several classes; leaving out.
+"""Cross-validated P-SVMs beside GridSearchCV over SVC, NuSVC and SVR; leaving out.
 
-    python benchmarks/bench_cv.py --only raetsch regression search multiclass loo
+    python benchmarks/bench_cv.py --only raetsch regression loo
 
 A section that is not named keeps its last table. Errors do not depend on the machine; times are
 ratios of runs that take turns.
@@ -11,14 +11,12 @@ import time
 import warnings
 
 import numpy as np
-from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
     LeaveOneOut,
     StratifiedKFold,
     cross_val_predict,
-    train_test_split,
 )
 from sklearn.multioutput import MultiOutputRegressor
 from sklearn.preprocessing import StandardScaler
@@ -31,7 +29,7 @@ from report import environment, markdown_table, write_section
 
 FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
 WIDTHS = 3.0 ** np.arange(-3, 2)
-"""gamma in units of "scale", for all methods; the default of PSVCCV."""
+"""gamma in units of "scale", for all methods."""
 SEEN = 24
 """Splits on which the defaults of PSVCCV were chosen."""
 PAPER_1 = {  # Hochreiter & Obermayer 2004, Table 1, RBF kernel: C-SVM, nu-SVM, P-SVM
@@ -171,83 +169,6 @@ def n_support_svr(model):
     return len(np.unique(np.concatenate([part.best_estimator_.support_ for part in parts])))
 
 
-# ---------------------------------------------------------------- time of a search
-
-
-def run_search(repeats):
-    X, y, train, _ = raetsch("german")
-    age, rings = regression("abalone")
-    some = np.random.default_rng(0).permutation(len(rings))[:1000]
-    age = StandardScaler().fit_transform(age[some])
-    sets = {
-        "german, 700 rows": (X[train[0]], y[train[0]], PSVCCV, SVC(), repeats),
-        "abalone, 1000 rows, more than 9 rings": (age, rings[some] > 9, PSVCCV, SVC(), 1),
-        "abalone, 1000 rows, regression": (age, rings[some] / 3.2, PSVRCV, SVR(), 1),
-    }
-    rows = []
-    for name, (X, y, ours, theirs, times) in sets.items():
-        grid = {"C": np.geomspace(0.01, 100, 20), "gamma": gammas(X)}
-        took = []
-        for _ in range(times):
-            a = timed(ours(epsilons=20, gammas=gammas(X), cv=5), X, y)[1]
-            b = timed(GridSearchCV(theirs, grid, cv=5), X, y)[1]
-            took.append((a, b))
-        a, b = np.median(took, axis=0)
-        ratio = np.median([q / p for p, q in took])
-        rows.append([name, times, f"{a:.2f}", f"{b:.2f}", f"{ratio:.1f}"])
-        print(*rows[-1], sep="\t", flush=True)
-    header = ["data", "runs", "20 epsilons x 5 gammas x 5 folds (s)"]
-    header += ["GridSearchCV, 20 C x 5 gammas x 5 folds (s)", "ratio"]
-    return markdown_table(header, rows)
-
-
-# ---------------------------------------------------------------- several classes
-
-
-def letters():
-    """26 classes of 16 integers from 0 to 15, 200 of each, as the letter recognition data has."""
-    X, y = make_classification(
-        5200,
-        16,
-        n_informative=12,
-        n_redundant=2,
-        n_classes=26,
-        n_clusters_per_class=2,
-        class_sep=2.0,
-        flip_y=0.0,
-        random_state=0,
-    )
-    low, high = X.min(axis=0), X.max(axis=0)
-    return np.round(15 * (X - low) / (high - low)), y
-
-
-def run_multiclass():
-    rows = []
-    for name, (X, y) in {"digits": load_digits(return_X_y=True), "26 classes": letters()}.items():
-        X_a, X_b, y_a, y_b = train_test_split(X, y, stratify=y, random_state=0)
-        models = {
-            "SVC()": SVC(),
-            "PSVC(epsilon=0.01, epsilon_unit='max')": PSVC(epsilon=0.01, epsilon_unit="max"),
-            "the same, multi_class='ovr'": PSVC(
-                epsilon=0.01, epsilon_unit="max", multi_class="ovr"
-            ),
-            "PSVC()": PSVC(),
-        }
-        base = None
-        for label, model in models.items():
-            model, took = timed(model, X_a, y_a)
-            base = took if base is None else base
-            began = time.perf_counter()
-            accuracy = model.score(X_b, y_b)
-            predicting = time.perf_counter() - began
-            cells = [f"{100 * accuracy:.1f}", len(model.support_), f"{took / base:.1f}"]
-            rows.append([name, label, *cells, f"{1e6 * predicting / len(y_b):.0f}"])
-            print(*rows[-1], sep="\t", flush=True)
-    header = ["data", "model", "accuracy (%)", "support objects", "fit time / SVC"]
-    header += ["prediction (us per row)"]
-    return markdown_table(header, rows)
-
-
 # ---------------------------------------------------------------- leaving out
 
 
@@ -282,8 +203,6 @@ if __name__ == "__main__":
     sections = {
         "raetsch": lambda o: run_raetsch(o.splits),
         "regression": lambda o: run_regression(),
-        "search": lambda o: run_search(o.repeats),
-        "multiclass": lambda o: run_multiclass(),
         "loo": lambda o: run_loo(),
     }
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
