@@ -18,6 +18,9 @@ import reference
 from psvm import PSVC, SMO
 from psvm.solvers import GroupSolution, Status
 
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+"""Two solutions differ by what the tolerance of 1e-8 allows, times the condition of the support."""
+
 
 def iris():
     X, y = load_iris(return_X_y=True)
@@ -207,15 +210,11 @@ def test_the_threshold_of_the_papers():
 def test_the_order_of_rows_does_not_matter(seed):
     X, y = blobs(seed)
     order = np.random.default_rng(seed).permutation(len(y))
-    model, other = PSVC().fit(X, y), PSVC().fit(X[order], y[order])
+    model, other = PSVC(tol=1e-8).fit(X, y), PSVC(tol=1e-8).fit(X[order], y[order])
     np.testing.assert_allclose(other.epsilon_, model.epsilon_)
     np.testing.assert_array_equal(np.sort(order[other.support_]), model.support_)
-    np.testing.assert_allclose(
-        other.decision_function(X), model.decision_function(X), rtol=1e-6, atol=1e-6
-    )
-    np.testing.assert_allclose(
-        other.loo_decision_, model.loo_decision_[order], rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(other.decision_function(X), model.decision_function(X), **CLOSE)
+    np.testing.assert_allclose(other.loo_decision_, model.loo_decision_[order], **CLOSE)
 
 
 @settings(deadline=None, max_examples=15)
@@ -224,17 +223,13 @@ def test_a_weight_is_a_number_of_equal_rows(seed):
     X, y = blobs(seed)
     weights = np.random.default_rng(seed).integers(0, 3, size=len(y))
     repeated = np.repeat(np.arange(len(y)), weights)
-    model = PSVC().fit(X, y, sample_weight=weights)
-    other = PSVC().fit(X[repeated], y[repeated])
+    model = PSVC(tol=1e-8).fit(X, y, sample_weight=weights)
+    other = PSVC(tol=1e-8).fit(X[repeated], y[repeated])
     np.testing.assert_allclose(other.epsilon_, model.epsilon_)
     np.testing.assert_array_equal(repeated[other.support_], model.support_)
-    np.testing.assert_allclose(
-        other.decision_function(X), model.decision_function(X), rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(other.decision_function(X), model.decision_function(X), **CLOSE)
     np.testing.assert_allclose(other.loo_error_, model.loo_error_)
-    np.testing.assert_allclose(
-        other.loo_decision_, model.loo_decision_[repeated], rtol=1e-6, atol=1e-6
-    )
+    np.testing.assert_allclose(other.loo_decision_, model.loo_decision_[repeated], **CLOSE)
 
 
 def test_class_weights_are_weights():
@@ -250,8 +245,9 @@ def test_sparse_rows(make, fitted):
     X, y, model = fitted
     other = PSVC(gamma=1 / X.shape[1]).fit(make(X), y)
     np.testing.assert_array_equal(other.support_, model.support_)
+    # the tolerance of both fits
     np.testing.assert_allclose(
-        other.decision_function(make(X)), model.decision_function(X), rtol=1e-6, atol=1e-6
+        other.decision_function(make(X)), model.decision_function(X), atol=1e-4
     )
 
 
