@@ -225,6 +225,24 @@ def test_selectors(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "landmarks, kernel, data, target",
+    [
+        (20, "rbf", X, CODE),
+        (X[::4], Polynomial(degree=2, coef0=1.0), X, CODE),
+        (12, "rbf", sp.csr_array(X), CODE),
+        (WORDS[::2], Spectrum(2), WORDS, HALF),
+    ],
+    ids=["number", "given", "sparse", "words"],
+)
+def test_selectors_of_landmarks(tmp_path, landmarks, kernel, data, target):
+    selector = PSVMSelector(n_features=3, landmarks=landmarks, kernel=kernel, random_state=0)
+    loaded = check(selector.fit(data, target), data, tmp_path)
+    assert list(loaded.get_feature_names_out()) == list(selector.get_feature_names_out())
+    assert loaded.landmarks_.shape == selector.landmarks_.shape
+    assert not hasattr(loaded, "inverse_transform")
+
+
+@pytest.mark.parametrize(
     "options",
     [
         {},
@@ -572,6 +590,16 @@ def put(value, *path):
     return craft
 
 
+def landmarks(change):
+    """Change the objects that a selector selects from."""
+
+    def craft(metadata, arrays):
+        i = metadata["model"]["state"]["_relations"]["params"]["objects"]["index"]
+        arrays[i] = change(arrays[i])
+
+    return craft
+
+
 def fewer_coefficients(metadata, arrays):
     """A valid csr matrix of the right shape, whose entries are fewer than compiled code reads."""
     data, indices, indptr = state_of(metadata, arrays)["_dual_coef_"]["parts"]
@@ -652,6 +680,11 @@ SEVERAL = np.digitize(X[:, 0], [-0.2, 1.0])
         ("sphered", resize(lambda a: a[:, 1:], "dual_coef_"), "basis_ has shape"),
         ("reject", resize(lambda a: np.array(["a", "b"]), "classes_"), "are others"),
         ("selector", resize(lambda a: a[1:], "importance_"), "importance_ has shape"),
+        ("relations", resize(lambda a: a[1:], "importance_"), "importance_ has shape"),
+        ("relations", put(None, "_relations", "kernel"), "its kernel is none"),
+        ("relations", put(3, "_relations"), "its relations are none"),
+        ("relations", landmarks(lambda a: a[:, :1]), "a wrong length"),
+        ("relations", landmarks(lambda a: a[1:]), "names of its landmarks"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -680,6 +713,7 @@ def fitted():
         "sphered": SpheredSVC().fit(X, Y),
         "reject": RejectOption(LogisticRegression()).fit(X, Y),
         "selector": PSVMSelector(n_features=3).fit(GENES, STATE),
+        "relations": PSVMSelector(n_features=3, landmarks=20).fit(X, CODE),
     }
 
 

@@ -21,6 +21,7 @@ from ..selection import (
     PSVMSelector,
     QuantileNormalizer,
     RangeClipper,
+    Relations,
     Scaled,
     floored_log2,
 )
@@ -33,6 +34,7 @@ from ._pack import (
     pack_sphered,
     unpack_psvm,
     unpack_search,
+    unpack_selector,
     unpack_sphered,
 )
 from ._registry import Entry, Registry
@@ -98,7 +100,9 @@ def _predictors():
 def _selection():
     genes = SOLUTIONS | {"search_", "epsilons_"}
     yield Entry("psvm.GeneSelector", GeneSelector, genes, check=checks.check_gene_selector)
-    yield Entry("psvm.PSVMSelector", PSVMSelector, SOLUTIONS, check=checks.check_selector)
+    drop = SOLUTIONS | {"landmarks_"}
+    how = {"unpack": unpack_selector, "check": checks.check_selector}
+    yield Entry("psvm.PSVMSelector", PSVMSelector, drop, **how)
     for cls, check in (
         (PresentCall, checks.check_present_call),
         (QuantileNormalizer, checks.check_shapes({"reference_": "p"})),
@@ -122,6 +126,7 @@ def _parts():
         ("psvm.prepared.Prepared", kernels.PreparedSequences, checks.check_prepared_sequences),
     ):
         yield Entry(name, cls, check=check)
+    yield Entry("psvm.selection.Relations", Relations, check=checks.check_relations)
     drop = frozenset(("train",))
     yield Entry("psvm.selection.Scaled", Scaled, drop, check=checks.check_scaled)
 

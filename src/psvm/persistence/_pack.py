@@ -39,6 +39,16 @@ def unpack_psvm(model, state):
     vars(model).update(state)
 
 
+def unpack_selector(model, state):
+    """The landmarks are those of the relations, also where they were given."""
+    vars(model).update(state)
+    if "_relations" in state:
+        relations = state["_relations"]
+        model.landmarks_ = getattr(relations, "objects", None)
+        if model.landmarks is None:
+            model.landmarks = model.landmarks_
+
+
 def pack_sphered(state):
     """The function that makes rows as a dict."""
     state = dict(state)

@@ -13,6 +13,7 @@ from ._preprocessing import (
 from ._protocol import Scaled
 from ._ranked import FeatureRanking, rank_features
 from ._redundancy import StandIns, stand_ins
+from ._relations import Relations
 from ._results import SelectionEvaluation, SelectionSignificance
 from ._selector import PSVMSelector
 

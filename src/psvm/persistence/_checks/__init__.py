@@ -24,6 +24,12 @@ from ._kernels import (
     check_parts,
     check_prepared_sequences,
 )
-from ._selection import check_gene_selector, check_present_call, check_scaled, check_selector
+from ._selection import (
+    check_gene_selector,
+    check_present_call,
+    check_relations,
+    check_scaled,
+    check_selector,
+)
 from ._sklearn import SKLEARN, check_shapes
 from ._state import State

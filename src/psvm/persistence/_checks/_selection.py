@@ -1,14 +1,36 @@
 """Selections of features, and what is done to the columns before."""
 
+import numpy as np
 from sklearn.base import BaseEstimator
+
+from ...selection import Relations
+from ._kernels import check_vectors, checked_kernel
 
 
 def check_selector(state):
-    """A value for each feature."""
-    p = state.features()
+    """A value for each feature or landmark."""
+    relations = state.get("_relations")
+    if relations is None:
+        p = state.features()
+    else:
+        state.require(isinstance(relations, Relations), "its relations are none")
+        kernel, objects = checked_kernel(state, relations.kernel), relations.objects
+        if kernel.takes_vectors:
+            fits = objects.shape[1:] == (state.features(),)
+            state.require(fits, "its landmarks have a wrong length")
+        check_vectors(state, kernel, objects)
+        p = objects.shape[0]
     importance = state.array("importance_", (p,), kinds="f")
     _check_ranks(state, p, int((importance > 0).sum()))
-    state.require(state.get("_relations") is None, "it has relations to landmarks")
+
+
+def check_relations(state):
+    """A name for each landmark."""
+    objects, names = state.get("objects"), state.get("names")
+    state.require(hasattr(objects, "shape"), "its landmarks are no array")
+    ok = isinstance(names, np.ndarray) and names.shape == objects.shape[:1] and len(names) > 0
+    ok = ok and all(isinstance(name, str) for name in names)
+    state.require(ok, "the names of its landmarks are wrong")
 
 
 def check_gene_selector(state):
