@@ -32,6 +32,22 @@ def gather(const real[:, ::1] K, const Py_ssize_t[::1] index):
     return columns
 
 
+def gather_rows(
+    const real[:, ::1] K, const Py_ssize_t[::1] rows, const Py_ssize_t[::1] index,
+):
+    """``K[rows][:, index]`` of a C-contiguous K as a new Fortran-ordered array."""
+    cdef Py_ssize_t L = rows.shape[0], q = index.shape[0], i, t, first, last
+    columns = np.empty((L, q), order="F")
+    cdef double[::1, :] out = columns
+    with nogil:
+        for first in range(0, L, 8):  # as above
+            last = min(first + 8, L)
+            for t in range(q):
+                for i in range(first, last):
+                    out[i, t] = K[rows[i], index[t]]
+    return columns
+
+
 def occupied(const real[:, ::1] K, const Py_ssize_t[::1] index):
     """``(K[:, index] != 0).any(axis=0)`` of a C-contiguous K."""
     cdef Py_ssize_t i, t

@@ -19,21 +19,26 @@ import numpy as np
 
 
 def influences(
-    const double[::1, :] K, const double[::1, :] Q, const double[::1] y, const double[::1] l,
+    const double[::1, :] K, const Py_ssize_t[::1] place, const double[:, ::1] Q,
+    const Py_ssize_t[::1] used, const double[::1] y, const double[::1] l,
     double[:, ::1] alphas, double share, double C, const Py_ssize_t[::1] own,
 ):
     """Influences of the rows on several solutions, which may be relaxed first.
 
     Parameters
     ----------
-    K : of shape (L, P)
+    K : of shape (L, at least P)
         The standardised matrix, by columns.
-    Q : of shape (P, P)
-        ``K'K``.
+    place : of shape (P,)
+        The columns of K that the variables belong to.
+    Q : of shape (at least P, at least P)
+        ``K'K``, symmetric.
+    used : of shape (P,)
+        The rows and columns of Q that the variables belong to.
     y : of shape (L,)
         The centred target.
-    l : of shape (P,)
-        ``K'y``.
+    l : of shape (at least P,)
+        ``K'y``, in the order of Q.
     alphas : of shape (m, P)
         The solutions. They are overwritten by the relaxed ones, which have gone `share` of the way
         to the least squares of their free variables.
@@ -51,7 +56,7 @@ def influences(
     diagonals, crossings : ndarrays of shape (m, P)
         ``M_aa`` and ``(M z_a)_a`` of the free variables whose rows are there; else 0.
     """
-    cdef Py_ssize_t m = alphas.shape[0], L = K.shape[0], P = K.shape[1], s, j, n, largest = 1
+    cdef Py_ssize_t m = alphas.shape[0], L = K.shape[0], P = alphas.shape[1], s, j, n, largest = 1
     for s in range(m):
         n = 0
         for j in range(P):
@@ -74,61 +79,66 @@ def influences(
                 if alphas[s, j] != 0 and fabs(alphas[s, j]) < C:
                     free[n] = j
                     n += 1
-            independent = _factorise(Q, &free[0], n, &A[0])
+            independent = _factorise(Q, used, &free[0], n, &A[0])
             if independent and share > 0:
-                _relax(Q, &A[0], &l[0], &alphas[s, 0], P, share, &free[0], n, &v[0])
+                _relax(Q, used, &A[0], &l[0], &alphas[s, 0], share, &free[0], n, &v[0])
             memcpy(&residuals_[s, 0], &y[0], L * sizeof(double))
             for j in range(P):
                 if alphas[s, j] != 0:
                     a = -alphas[s, j]
-                    daxpy(&rows, &a, <double*> &K[0, j], &one, &residuals_[s, 0], &one)
+                    daxpy(&rows, &a, <double*> &K[0, place[j]], &one, &residuals_[s, 0], &one)
             if not independent:
                 for j in range(L):
                     leverages_[s, j] = INFINITY
             elif n:
                 _at_one(
-                    K, &free[0], n, &X[0], &A[0], &leverages_[s, 0],
+                    K, place, &free[0], n, &X[0], &A[0], &leverages_[s, 0],
                     &diagonals_[s, 0], &crossings_[s, 0], own,
                 )
     return residuals, leverages, diagonals, crossings
 
 
 cdef bint _factorise(
-    const double[::1, :] Q, const Py_ssize_t* free, Py_ssize_t n, double* A,
+    const double[:, ::1] Q, const Py_ssize_t[::1] used, const Py_ssize_t* free, Py_ssize_t n,
+    double* A,
 ) noexcept nogil:
-    # A = Cholesky factor of Q[free, free], the lower triangle; whether there is one
+    # A = Cholesky factor of Q of the free ones, the lower triangle; whether there is one
     cdef Py_ssize_t k, p
+    cdef const double *line
     cdef int size = <int> n, info = 0
     for k in range(n):
+        line = &Q[used[free[k]], 0]
         for p in range(k, n):
-            A[p + k * n] = Q[free[p], free[k]]
+            A[p + k * n] = line[used[free[p]]]
     if n:
         dpotrf("L", &size, A, &size, &info)
     return info == 0
 
 
 cdef void _relax(
-    const double[::1, :] Q, double* A, const double* l, double* alpha, Py_ssize_t P, double share,
-    const Py_ssize_t* free, Py_ssize_t n, double* v,
+    const double[:, ::1] Q, const Py_ssize_t[::1] used, double* A, const double* l, double* alpha,
+    double share, const Py_ssize_t* free, Py_ssize_t n, double* v,
 ) noexcept nogil:
     # The least squares of the free variables take the residual of the others.
     cdef Py_ssize_t k, j
+    cdef const double *line
     cdef int size = <int> n, one = 1, info
     if n == 0:
         return
     for k in range(n):
-        v[k] = l[free[k]]
-    for j in range(P):
+        v[k] = l[used[free[k]]]
+    for j in range(used.shape[0]):
         if alpha[j] != 0:
+            line = &Q[used[j], 0]
             for k in range(n):
-                v[k] -= alpha[j] * Q[free[k], j]
+                v[k] -= alpha[j] * line[used[free[k]]]
     dpotrs("L", &size, &one, A, &size, v, &size, &info)
     for k in range(n):
         alpha[free[k]] += share * v[k]
 
 
 cdef void _at_one(
-    const double[::1, :] K, const Py_ssize_t* free, Py_ssize_t n,
+    const double[::1, :] K, const Py_ssize_t[::1] place, const Py_ssize_t* free, Py_ssize_t n,
     double* X, double* A, double* leverages, double* diagonals, double* crossings,
     const Py_ssize_t[::1] own,
 ) noexcept nogil:
@@ -136,7 +146,7 @@ cdef void _at_one(
     cdef int rows = <int> L, size = <int> n, info
     cdef double unit = 1, x, total, crossing
     for k in range(n):
-        memcpy(X + k * L, &K[0, free[k]], L * sizeof(double))
+        memcpy(X + k * L, &K[0, place[free[k]]], L * sizeof(double))
     # X = K[:, free] @ inv(A).T
     dtrsm("R", "L", "T", "N", &rows, &size, &unit, A, &size, X, &rows)
     for k in range(n):

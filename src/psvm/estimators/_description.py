@@ -60,6 +60,11 @@ class Description:
         return first[self.identity[self.own]]
 
     @cached_property
+    def groups(self):
+        """Numbers of the rows, equal for equal ones."""
+        return np.unique(self.digests, return_inverse=True)[1]
+
+    @cached_property
     def usable(self):
         """The columns that take part.
 
@@ -84,8 +89,15 @@ class Description:
     def gram(self):
         """``Q = K̃'K̃`` for few columns, once a problem is stated; all targets share it."""
         if "_Q" not in vars(self):
-            vars(self)["_Q"] = vars(self)["_K"].gram()
+            K = vars(self)["_K"]
+            K.copied()  # for leave-one-out values as well
+            vars(self)["_Q"] = K.gram()
         return vars(self)["_Q"]
+
+    @property
+    def formed_gram(self):
+        """What `gram` returns, if it has been asked for; else None."""
+        return vars(self).get("_Q")
 
     def counting(self, times):
         """The same with each row counted so many times; 0 leaves it out."""

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._folds import assign_folds
 from .._progress import say
-from ..solvers import AHEAD, Clock, WorkingSet, exact_path, follow
+from ..solvers import Clock, WorkingSet, exact_path, follow
 from ._fold_moments import fold_values
 from ._judge import NumbersJudge, PairJudge
 from ._loo import LeaveOneOut
@@ -21,6 +21,9 @@ until the loss has turned, the others get slow."""
 PATIENCE, LONGEST, GAIN = 5, 18, 1e-3
 """The path ends when the criterion has not improved by that share while the support had so many
 sizes (columns of wide kernels are alike, and it grows slowly), or for the longest while,"""
+TURNED, FEW = 2, 50
+"""or when so many points at the end are worse than the best one by more than chance (with more
+support objects than that: fewer take no time, and may say almost nothing at first),"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 ALMOST_ALL = 0.9
@@ -29,8 +32,8 @@ LEAP = 1.25
 """(and if the last point has that many times more, it is not chosen),"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
-FEW, FURTHER = 50, 6
-"""With so few support objects, so many points of the path are judged at once."""
+FURTHER, LITTLE = 6, 2e6
+"""At most so many points of the path are judged at once, and only if they take no more products."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -41,7 +44,7 @@ RELAXED = 0.75
 MANY, TALL = 1024, 16
 """Up to so many columns of so many times more rows, paths keep products of all columns instead of
 copies of those in use."""
-JUDGED = 5000
+JUDGED = 2500
 """Leave-one-out values of so many rows, of which the equal ones count as one, say enough."""
 FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
@@ -104,7 +107,7 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
         return _most_informed(problem, epsilons, n_distinct, solver, clock)
     kind = PairJudge if classifies else NumbersJudge
     judged = judged_rows(description) if rule == "loo" else np.full(len(y), True)
-    judge = kind(np.where(judged, description.weights, 0.0), groups_of(description), y)
+    judge = kind(np.where(judged, description.weights, 0.0), description.groups, y)
     if not classifies:
         judge.least = NOTHING * (problem.y @ problem.y) / description.weights.sum()
     if rule == "loo":
@@ -144,6 +147,8 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
             break
         if values.min() <= judge.least:
             break
+        if found[-1].n_support > FEW and _has_turned(judge, np.concatenate(losses), errors):
+            break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
@@ -168,25 +173,28 @@ def _since_best(values):
     return len(values) - best
 
 
+def _has_turned(judge, losses, errors):
+    """Whether the last points are worse than the best one by more than some standard errors."""
+    best = int(np.argmin(judge.mean(losses)))
+    if len(losses) - best <= TURNED:
+        return False
+    beyond, error = judge.differences(losses[[best, *range(-TURNED, 0)]], 0)
+    return bool((np.isfinite(beyond) & (beyond > errors * error))[1:].all())
+
+
 def _good_enough(loss, errors):
     """How much the smallest loss may be exceeded, given standard errors of the difference."""
     return np.minimum(errors, LOSS * loss)
 
 
-def groups_of(description):
-    """Numbers of the rows, equal for equal ones."""
-    return np.unique(description.digests, return_inverse=True)[1]
-
-
 def count_distinct(description):
     """The number of distinct rows with weight."""
-    pairs = zip(description.digests, description.weights, strict=True)
-    return len({digest for digest, weight in pairs if weight > 0})
+    return np.count_nonzero(np.bincount(description.groups[description.weights > 0]))
 
 
 def judged_rows(description):
     """The rows whose leave-one-out values decide: of many, some that are drawn by their content."""
-    groups = groups_of(description)
+    groups = description.groups
     counts = np.bincount(groups, description.weights) > 0
     step = -(-counts.sum() // JUDGED)
     return ((np.cumsum(counts) - 1) % step == 0)[groups]
@@ -194,7 +202,7 @@ def judged_rows(description):
 
 def _left_out(description, problem, y, epsilons, relaxation, rows):
     """Leave-one-out values of `rows` along the exact path of all, some points at a time."""
-    loo, Q = LeaveOneOut(description, problem, y, rows), problem.K.gram()
+    loo, Q = LeaveOneOut(description, problem, y, rows), description.gram()
     path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
     alphas = [np.zeros(problem.K.shape[1])]
     while alphas:
@@ -203,8 +211,8 @@ def _left_out(description, problem, y, epsilons, relaxation, rows):
             PathPoint(f, np.count_nonzero(alpha), alpha)
             for alpha, f in zip(alphas, decisions, strict=True)
         ]
-        few = np.count_nonzero(alphas[-1]) <= FEW
-        alphas = list(islice(path, FURTHER if few else AHEAD))
+        work = len(rows) * max(np.count_nonzero(alphas[-1]), 1) ** 2
+        alphas = list(islice(path, int(np.clip(LITTLE // work, 1, FURTHER))))
 
 
 def _held_out(description, problem, y, epsilons, solver):

@@ -22,6 +22,8 @@ from .._core._leave_one_out import influences
 from ..matrix import block_slices
 from ._sigmoid import weight_of_one
 
+KEPT = 5000
+"""The columns of no more rows are kept for the next solutions, which have most of them as well."""
 LEAST = 1e-10
 """A row whose ``1 - h_i`` is smaller is interpolated: without it anything can happen."""
 DEPENDENT = 1e-12
@@ -47,9 +49,10 @@ class LeaveOneOut:
     def __init__(self, description, problem, y, rows=None):
         self.rows = np.arange(len(y)) if rows is None else rows
         self.problem, self.y, self.weights = problem, y, description.weights
-        _, self.group = np.unique(description.digests, return_inverse=True)
+        self.group = description.groups
         self.total = np.bincount(self.group, self.weights)
         self.own = None if description.own is None else description.present
+        self._kept = KeptColumns(problem.K, self.rows)
 
     @property
     def unit(self):
@@ -147,26 +150,35 @@ class LeaveOneOut:
 
     def _influences(self, alphas, Q, used, relaxation):
         """Relaxed solutions, and influences of the rows that are asked for, block by block."""
-        K, L = self.problem.K, len(self.y)
+        L = len(self.y)
         if not len(used):  # a user's kernel need not know what to do with no objects
             flat = np.zeros((len(alphas), L))
             return alphas, flat + self.problem.y, flat, flat[:, :0], flat[:, :0]
-        Q, l = self._products(used) if Q is None else Q[np.ix_(used, used)], self.problem.l[used]
-        Q = np.asfortranarray(Q)
+        l, numbers = self.problem.l, used
+        if Q is None:
+            Q, l, numbers = self._products(used), l[used], np.arange(len(used))
         residual, leverage = np.full((2, len(alphas), L), np.nan)
         M, B = np.zeros((2, *alphas.shape))
-        for block in block_slices(len(self.rows), 8 * len(used)):
-            rows, relaxed, own = self.rows[block], alphas.copy(), np.full(len(used), -1)
+        for rows, K_b, places in self._blocks(used):
+            relaxed, own = alphas.copy(), np.full(len(used), -1)
             if self.own is not None:
                 own = self._places(rows)[self.own[used]]
-            K_b = np.asfortranarray(K.submatrix(rows, used))
             y, C = self.problem.y[rows], self.problem.C
             residual[:, rows], leverage[:, rows], *own_parts = influences(
-                K_b, Q, y, l, relaxed, relaxation, C, own
+                K_b, places, np.ascontiguousarray(Q), numbers, y, l, relaxed, relaxation, C, own
             )
             M += own_parts[0]
             B += own_parts[1]
         return relaxed, residual, leverage, M, B
+
+    def _blocks(self, used):
+        """Rows, columns that these have in K̃, and the places of those in use among them."""
+        if len(self.rows) <= KEPT:
+            yield self.rows, *self._kept(used)
+            return
+        for block in block_slices(len(self.rows), 8 * len(used)):
+            K_b = self.problem.K.submatrix(self.rows[block], used)
+            yield self.rows[block], np.asfortranarray(K_b), np.arange(len(used))
 
     def _products(self, used):
         """``K̃'K̃`` of the columns in use."""
@@ -186,6 +198,36 @@ class LeaveOneOut:
         """Sums over equal rows."""
         n = len(self.total)
         return np.array([np.bincount(self.group, row, n) for row in values])
+
+
+class KeptColumns:
+    """Columns of some rows of K̃, kept as soon as they have been asked for."""
+
+    def __init__(self, K, rows):
+        self.K, self.rows = K, rows
+        self._place, self._n = np.full(K.shape[1], -1), 0
+        self._buffer = K.copied() if len(rows) == K.shape[0] <= KEPT else None
+        if self._buffer is not None:
+            self._place = np.arange(K.shape[1])
+        else:
+            self._buffer = np.empty((len(rows), 0), order="F")
+
+    def __call__(self, index):
+        """An array by columns, and the places of the columns `index` in it."""
+        new = index[self._place[index] < 0]
+        if len(new):
+            self._append(new)
+        return self._buffer, self._place[index]
+
+    def _append(self, new):
+        first, last = self._n, self._n + len(new)
+        if last > self._buffer.shape[1]:
+            room = min(max(last, 2 * first), self.K.shape[1])
+            larger = np.empty((len(self.rows), room), order="F")
+            larger[:, :first] = self._buffer[:, :first]
+            self._buffer = larger
+        self._buffer[:, first:last] = self.K.submatrix(self.rows, new)
+        self._place[new], self._n = np.arange(first, last), last
 
 
 def _independent(Q, used, A):

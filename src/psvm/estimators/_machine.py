@@ -66,7 +66,7 @@ def finish_machine(model, part, y, problem, solution):
     asked = asked or bool(getattr(model, "probability", False))
     if share > 0 or asked:
         loo = LeaveOneOut(part, problem, y)
-        (values,), (alpha,) = loo.decisions(alpha[None], relaxation=share)
+        (values,), (alpha,) = loo.decisions(alpha[None], part.formed_gram, share)
     if asked and is_classifier(model):
         shift, curve = _calibrate(model, values, y > 0, loo)
     elif asked:

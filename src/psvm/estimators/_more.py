@@ -41,7 +41,7 @@ def more_would_pay(description, half, tasks):
         variance = problem.y @ problem.y
         if variance > 0:
             few, n_rows = np.flatnonzero(half[part.columns]), count_distinct(part)
-            Q, l = problem.K.gram(), problem.l
+            Q, l = part.gram(), problem.l
             before += _least_error(Q[np.ix_(few, few)], l[few], variance, n_rows) / variance
             after += _least_error(Q, l, variance, n_rows) / variance
     return bool(after < (1 - WORTH) * before)

@@ -15,7 +15,6 @@ from ._epsilon import (
     PathPoint,
     best_of_path,
     count_distinct,
-    groups_of,
     judged_rows,
     largest_support,
 )
@@ -94,7 +93,7 @@ class _Task:
         self.B = np.column_stack([problem.l for problem in problems])
         self.squares = float(np.square(self.targets).sum())
         self.largest = float(np.sqrt(np.square(self.B).sum(axis=1)).max(initial=0.0))
-        self.problem, self.groups = problems[0], groups_of(description)
+        self.problem, self.groups = problems[0], description.groups
 
     def choose(self, tol, clock):
         """The chosen epsilon, and the solution of the path there."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._core._dense import gather, gather_rows
 from .._threads import map_blocks
 from .._typing import DTypeLike
 from .._validation import kernel_values
@@ -91,12 +92,14 @@ class KernelMatrix(DataMatrix):
         if isinstance(index, slice):
             index = np.arange(*index.indices(self.shape[1]))
         index = np.asarray(index, dtype=np.intp)
-        out = np.empty((self.shape[0], len(index)), order="F")
         owner, position = np.divmod(index, self._slices[0].stop)
+        if len(self._slices) == 1 and 0 in self._kept:
+            return _columns(self._kept[0], position)
+        out = np.empty((self.shape[0], len(index)), order="F")
         kept = np.isin(owner, list(self._kept))
         for number in np.unique(owner[kept]):
             here = owner == number
-            out[:, here] = self._kept[number][:, position[here]]
+            out[:, here] = _columns(self._kept[number], position[here])
         if not kept.all():
             out[:, ~kept] = self._evaluate(index[~kept])
         return out
@@ -104,10 +107,12 @@ class KernelMatrix(DataMatrix):
     def submatrix(self, rows: np.ndarray, index: np.ndarray) -> np.ndarray:
         owner, position = np.divmod(index, self._slices[0].stop)
         if all(number in self._kept for number in np.unique(owner)):
+            if len(self._slices) == 1:
+                return _part(self._kept[0], rows, position)
             out = np.empty((len(rows), len(index)), order="F")
             for number in np.unique(owner):
                 here = owner == number
-                out[:, here] = self._kept[number][np.ix_(rows, position[here])]
+                out[:, here] = _part(self._kept[number], rows, position[here])
             return out
         K_b = kernel_values(self.kernel, self.X[rows], self.Z[index])
         return np.asfortranarray(K_b, dtype=np.float64)
@@ -170,3 +175,17 @@ class KernelMatrix(DataMatrix):
         for rows in block_slices(self.shape[0], 8 * Z_b.shape[0], size=BLOCK_BYTES // 8):
             K_b[rows] = kernel_values(self.kernel, self.X[rows], Z_b, finite=True)
         return K_b
+
+
+def _part(K_b, rows, index):
+    """``K_b[rows][:, index]`` as doubles by columns."""
+    if K_b.flags.c_contiguous:
+        return gather_rows(K_b, rows, index)
+    return np.asfortranarray(K_b[np.ix_(rows, index)], dtype=np.float64)
+
+
+def _columns(K_b, index):
+    """``K_b[:, index]`` as doubles by columns."""
+    if K_b.flags.c_contiguous:
+        return gather(K_b, index)
+    return np.asfortranarray(K_b[:, index], dtype=np.float64)

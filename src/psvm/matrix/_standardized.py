@@ -110,7 +110,7 @@ class Standardized:
         self.shape = L, _ = matrix.shape
         self.weights = np.ones(L) if weights is None else weights
         self._root = np.sqrt(self.weights)
-        self._gram = None
+        self._gram = self._copy = None
 
     def _know(self, means, norms, sizes, usable=None):
         """Take the statistics of the columns."""
@@ -290,11 +290,17 @@ class Standardized:
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b
 
+    def copied(self) -> np.ndarray | None:
+        """K̃ as an array by columns, which is kept, if that needs little memory; else None."""
+        if self._copy is None and 8 * self.shape[0] * self.shape[1] <= COPIED:
+            self._copy = self.columns(np.arange(self.shape[1]))
+        return self._copy
+
     def gram(self) -> np.ndarray:
         """``Q = K̃'K̃`` for few columns, with an exact unit diagonal."""
         L, P = self.shape
         if self._gram is None and 8 * L * P <= COPIED:
-            K = self.columns(np.arange(P))
+            K = self.columns(np.arange(P)) if self._copy is None else self._copy
             Q = K.T @ K  # symmetric: BLAS forms one half
             np.fill_diagonal(Q, self.norms > 0)
             return Q

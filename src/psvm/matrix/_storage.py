@@ -146,13 +146,11 @@ def row_digests(X, *, unordered=False):
         places, starts = index.astype(np.int64).tobytes(), [0, *ends[:-1]]
         content = values.tobytes()  # slices of bytes are far faster than those of arrays
         for start, end in zip(starts, ends, strict=True):
-            some = np.unique(values[start:end]).tobytes() if unordered else None
-            digest = hashlib.blake2b(
-                content[8 * start : 8 * end] if some is None else some, digest_size=16
-            )
-            if not unordered:
-                digest.update(places[8 * start : 8 * end])
-            digests.append(digest.digest())
+            if unordered:
+                some = np.unique(values[start:end]).tobytes()
+            else:
+                some = content[8 * start : 8 * end] + places[8 * start : 8 * end]
+            digests.append(hashlib.blake2b(some, digest_size=16).digest())
     return digests
 
 
