@@ -104,6 +104,32 @@ def test_values_of_some_rows_are_those_of_all(kind, rng):
     np.testing.assert_array_equal(relaxed, same)
 
 
+@pytest.mark.parametrize("rows", [None, np.arange(299, -1, -1), np.arange(0, 300, 2)])
+def test_values_do_not_depend_on_what_is_kept(rows, monkeypatch, rng):
+    """Points one by one or together, from kept columns, a kept copy, or blocks of rows."""
+    X, y = rng.normal(size=(300, 2)), rng.normal(size=300)
+    epsilons = np.array([0.5, 0.2, 0.1, 0.05])
+
+    def prepare(kept):
+        description = describe(X, np.ones(300), RBF(1.0), digests=row_digests(X))
+        problem = description.problem(y, np.inf)
+        Q = description.gram() if kept else problem.K.gram()
+        assert (problem.K.copy is not None) == kept
+        return problem, Q, LeaveOneOut(description, problem, y, rows)
+
+    problem, Q, loo = prepare(kept=False)
+    alphas = np.array(list(exact_path(Q, problem.l, np.inf, problem.epsilon_max * epsilons)))
+    together = loo.decisions(alphas, Q, 0.5)[0]
+    for kept in (False, True):
+        _, Q, loo = prepare(kept)
+        one_by_one = [loo.decisions(alpha[None], Q, 0.5)[0][0] for alpha in alphas]
+        np.testing.assert_allclose(one_by_one, together, rtol=1e-9)
+    monkeypatch.setattr("psvm.estimators._loo.KEPT", 0)
+    blocks = [slice(0, 7), slice(7, 300)]
+    monkeypatch.setattr("psvm.estimators._loo.block_slices", lambda *_: blocks)
+    np.testing.assert_allclose(loo.decisions(alphas, Q, 0.5)[0], together, rtol=1e-9)
+
+
 def test_some_of_many_rows_choose_epsilon(monkeypatch, rng):
     """Which ones depends on their content: not on their order, nor on rows without weight."""
     X, y = make_moons(200, noise=0.3, random_state=0)

@@ -109,6 +109,13 @@ cdef class ActiveSet:
                     self._G[n + t, i] = G_new[i, t]
         self.n = n + q
 
+    def adopt(self, double[::1, :] G):
+        """Start with the variables of G at 0, of which there must be room for as many.
+
+        G is not copied; it has a unit diagonal.
+        """
+        self._G, self.G, self.n = G, &G[0, 0], G.shape[1]
+
     def keep(self, index):
         """Forget all variables but those of the increasing `index`."""
         cdef Py_ssize_t p

@@ -89,9 +89,7 @@ class Description:
     def gram(self):
         """``Q = K̃'K̃`` for few columns, once a problem is stated; all targets share it."""
         if "_Q" not in vars(self):
-            K = vars(self)["_K"]
-            K.copied()  # for leave-one-out values as well
-            vars(self)["_Q"] = K.gram()
+            vars(self)["_Q"] = vars(self)["_K"].gram(keep=True)  # for leave-one-out values as well
         return vars(self)["_Q"]
 
     @property

@@ -21,9 +21,11 @@ until the loss has turned, the others get slow."""
 PATIENCE, LONGEST, GAIN = 5, 18, 1e-3
 """The path ends when the criterion has not improved by that share while the support had so many
 sizes (columns of wide kernels are alike, and it grows slowly), or for the longest while,"""
-TURNED, FEW = 2, 50
-"""or when so many points at the end are worse than the best one by more than chance (with more
-support objects than that: fewer take no time, and may say almost nothing at first),"""
+FEW, LONGER = 50, 7
+"""(so few support objects take no time and may say little: they may have so many sizes,)"""
+GROWTH, TURNED = 1.5, 2
+"""or, with more of them, since they were fewer by that factor, or when so many points at the end
+are worse than the best one by more than chance,"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 ALMOST_ALL = 0.9
@@ -32,8 +34,8 @@ LEAP = 1.25
 """(and if the last point has that many times more, it is not chosen),"""
 NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
-FURTHER, LITTLE = 6, 2e6
-"""At most so many points of the path are judged at once, and only if they take no more products."""
+FURTHER, LITTLE = 6, 4e6
+"""At most so many points of the path are judged at once, until they take so many products."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -110,13 +112,14 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     judge = kind(np.where(judged, description.weights, 0.0), description.groups, y)
     if not classifies:
         judge.least = NOTHING * (problem.y @ problem.y) / description.weights.sum()
+    most = largest_support(description, DENSEST * n_distinct, relaxation)
     if rule == "loo":
-        blocks = _left_out(description, problem, y, epsilons, relaxation, np.flatnonzero(judged))
+        rows = np.flatnonzero(judged)
+        blocks = _left_out(description, problem, y, epsilons, relaxation, rows, most)
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
     # Standard errors are those of all rows.
     errors = STANDARD_ERRORS * np.sqrt(judged.mean())
-    most = largest_support(description, DENSEST * n_distinct, relaxation)
     return best_of_path(blocks, judge, epsilons, most, clock, errors)
 
 
@@ -142,12 +145,12 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
         since = _since_best(values)
-        grown = len({point.n_support for point in found[-since:]})
-        if found[-1].n_support > most or grown > PATIENCE or since > LONGEST:
+        sizes = [point.n_support for point in found[-since:]]
+        if sizes[-1] > most or since > LONGEST or _has_grown(sizes):
             break
         if values.min() <= judge.least:
             break
-        if found[-1].n_support > FEW and _has_turned(judge, np.concatenate(losses), errors):
+        if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors):
             break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
@@ -171,6 +174,13 @@ def _since_best(values):
         if value < (1 - GAIN) * values[best]:
             best = place
     return len(values) - best
+
+
+def _has_grown(sizes):
+    """Whether the support has grown enough since the best point, the first of these."""
+    if sizes[-1] <= FEW:
+        return len(set(sizes)) > LONGER
+    return len(set(sizes)) > PATIENCE or (len(sizes) > TURNED and sizes[-1] > GROWTH * sizes[0])
 
 
 def _has_turned(judge, losses, errors):
@@ -200,7 +210,7 @@ def judged_rows(description):
     return ((np.cumsum(counts) - 1) % step == 0)[groups]
 
 
-def _left_out(description, problem, y, epsilons, relaxation, rows):
+def _left_out(description, problem, y, epsilons, relaxation, rows, most):
     """Leave-one-out values of `rows` along the exact path of all, some points at a time."""
     loo, Q = LeaveOneOut(description, problem, y, rows), description.gram()
     path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
@@ -211,8 +221,19 @@ def _left_out(description, problem, y, epsilons, relaxation, rows):
             PathPoint(f, np.count_nonzero(alpha), alpha)
             for alpha, f in zip(alphas, decisions, strict=True)
         ]
-        work = len(rows) * max(np.count_nonzero(alphas[-1]), 1) ** 2
-        alphas = list(islice(path, int(np.clip(LITTLE // work, 1, FURTHER))))
+        alphas = _ahead(path, len(rows), most)
+
+
+def _ahead(path, n_rows, most):
+    """The next solutions of a path that ends at more than `most` support objects."""
+    alphas, work = [], 0
+    for alpha in islice(path, FURTHER):
+        count = np.count_nonzero(alpha)
+        alphas.append(alpha)
+        work += n_rows * count**2
+        if count > most or work > LITTLE:
+            break
+    return alphas
 
 
 def _held_out(description, problem, y, epsilons, solver):

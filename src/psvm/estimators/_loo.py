@@ -205,15 +205,14 @@ class KeptColumns:
 
     def __init__(self, K, rows):
         self.K, self.rows = K, rows
+        self._all = np.array_equal(rows, np.arange(K.shape[0]))
         self._place, self._n = np.full(K.shape[1], -1), 0
-        self._buffer = K.copied() if len(rows) == K.shape[0] <= KEPT else None
-        if self._buffer is not None:
-            self._place = np.arange(K.shape[1])
-        else:
-            self._buffer = np.empty((len(rows), 0), order="F")
+        self._buffer = np.empty((len(rows), 0), order="F")
 
     def __call__(self, index):
         """An array by columns, and the places of the columns `index` in it."""
+        if self.K.copy is not None and self._all:
+            return self.K.copy, index
         new = index[self._place[index] < 0]
         if len(new):
             self._append(new)

@@ -55,6 +55,8 @@ class Standardized:
     ----------
     means, norms : ndarray of shape (P,)
         Column means and centred norms. The norm of a column that is zero in K̃ is 0.
+    copy : ndarray of shape (L, P) or None
+        K̃ itself by columns, if `gram` was to keep it.
     """
 
     matrix: DataMatrix
@@ -62,6 +64,7 @@ class Standardized:
     weights: np.ndarray
     means: np.ndarray
     norms: np.ndarray
+    copy: np.ndarray | None
     _surveyed: tuple[Any, ...]
 
     def __init__(
@@ -110,7 +113,7 @@ class Standardized:
         self.shape = L, _ = matrix.shape
         self.weights = np.ones(L) if weights is None else weights
         self._root = np.sqrt(self.weights)
-        self._gram = self._copy = None
+        self._gram = self.copy = None
 
     def _know(self, means, norms, sizes, usable=None):
         """Take the statistics of the columns."""
@@ -290,17 +293,16 @@ class Standardized:
         Q_b[index, np.arange(len(index))] = self.norms[index] > 0
         return Q_b
 
-    def copied(self) -> np.ndarray | None:
-        """K̃ as an array by columns, which is kept, if that needs little memory; else None."""
-        if self._copy is None and 8 * self.shape[0] * self.shape[1] <= COPIED:
-            self._copy = self.columns(np.arange(self.shape[1]))
-        return self._copy
+    def gram(self, *, keep: bool = False) -> np.ndarray:
+        """``Q = K̃'K̃`` for few columns, with an exact unit diagonal.
 
-    def gram(self) -> np.ndarray:
-        """``Q = K̃'K̃`` for few columns, with an exact unit diagonal."""
+        With `keep` the attribute `copy` holds K̃ afterwards, if that needs little memory.
+        """
         L, P = self.shape
         if self._gram is None and 8 * L * P <= COPIED:
-            K = self.columns(np.arange(P)) if self._copy is None else self._copy
+            K = self.columns(np.arange(P)) if self.copy is None else self.copy
+            if keep:
+                self.copy = K
             Q = K.T @ K  # symmetric: BLAS forms one half
             np.fill_diagonal(Q, self.norms > 0)
             return Q

@@ -40,8 +40,9 @@ def exact_path(Q, l, C, epsilons, rank=None):
     P, largest = len(l), np.abs(l).max(initial=0.0)
     index = np.flatnonzero(Q.diagonal() > 0)
     small = ActiveSet(P if rank is None else rank, max(len(index), 1))
-    some = Q if len(index) == P else Q[np.ix_(index, index)]
-    small.extend(np.ascontiguousarray(some).T)  # symmetric
+    if len(index):
+        some = Q if len(index) == P else Q[np.ix_(index, index)]
+        small.adopt(np.ascontiguousarray(some).T)  # symmetric
     small.S.dependent, small.F[:] = DEPENDENT, -l[index]
     for epsilon in epsilons:
         small.begin(C, epsilon, max(TOL * epsilon, PRECISION * largest), 0)
