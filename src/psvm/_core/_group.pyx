@@ -81,28 +81,28 @@ cdef class GroupNewton:
 
     def minimise(
         self, const double[::1, :] Q, double[::1, :] A, double[::1, :] G, double epsilon,
-        double allowed, double noise, Py_ssize_t max_iter,
+        double allowed, double noise, Py_ssize_t max_iter, clock,
     ):
         """Change A and its gradient G in place until no KKT violation is above `allowed`.
 
-        `noise` is the rounding of a row of G.
+        `noise` is the rounding of a row of G. Between proximal points `clock.over` may end it.
 
         Returns
         -------
         float
-            The largest violation; more than `allowed` after `max_iter` steps, or if double
-            precision admits no better.
+            The largest violation; more than `allowed` after `max_iter` steps, when the time is
+            over, or if double precision admits no better.
         """
         cdef double violation, best, widest
         cdef Py_ssize_t patience = PATIENCE, last = self.n_iter + max_iter
         self.m, self.T, self.epsilon, self.noise = A.shape[0], A.shape[1], epsilon, noise
         self._reserve()
         self.Q, self.A, self.G = <double*> &Q[0, 0], &A[0, 0], &G[0, 0]
-        with nogil:
-            violation = best = self.violation(self.A, self.G)
-            self.sigma = WIDTH * self.size() / epsilon
-            widest = WIDEST * self.sigma
-            while violation > allowed and patience > 0 and self.n_iter < last:
+        violation = best = self.violation(self.A, self.G)
+        self.sigma = WIDTH * self.size() / epsilon
+        widest = WIDEST * self.sigma
+        while violation > allowed and patience > 0 and self.n_iter < last and not clock.over:
+            with nogil:
                 if self.proximal_point(allowed, last):
                     self.sigma = min(GROWTH * self.sigma, widest)
                 else:

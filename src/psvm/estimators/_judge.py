@@ -21,8 +21,9 @@ NEAR = 1.5
 """A log loss of no more than that many times the smallest possible one is as good as that."""
 CERTAIN = 1e-12
 """Probabilities are at least that far from 0 and 1."""
-STEPS, CLOSE = 50, 1e-7
-"""Newton steps for the scale of values, and the share of it that ends them."""
+STEPS, CLOSE, FLAT = 50, 1e-4, 1e-7
+"""Newton steps for the scale of values, the share of it that ends them (the loss is smallest there
+and changes by its square), and the curvature of the loss below which there is no best scale."""
 
 
 class Verdicts(NamedTuple):
@@ -150,21 +151,25 @@ class ClassesJudge(NumbersJudge):
         """Minus the logarithm of the probability of the own class, with the best scale."""
         if not np.isfinite(f).all():
             return np.full(f.shape[1], np.inf)
-        own = np.take_along_axis(f, self.code[None], 0)[0]
-        behind = f - own
+        behind = f - np.take_along_axis(f, self.code[None], 0)[0]
         top = behind.max(axis=0)
+        below = behind - top
         weights, scale = self.weights, self.scale
         for _ in range(STEPS):
-            e = np.exp(scale * (behind - top))
-            e /= e.sum(axis=0)
-            mean = (e * behind).sum(axis=0)
-            slope, curvature = weights @ mean, weights @ ((e * behind**2).sum(axis=0) - mean**2)
-            if not curvature > CLOSE * weights.sum():
+            e = np.exp(scale * below)
+            total = e.sum(axis=0)
+            losses = scale * top + np.log(total)
+            e *= behind
+            mean = e.sum(axis=0) / total
+            e *= behind
+            square = e.sum(axis=0) / total
+            slope, curvature = weights @ mean, weights @ (square - mean**2)
+            if not curvature > FLAT * weights.sum():
                 break
             # at most half or twice the scale, so that it stays positive
             step = np.clip(slope / curvature, -scale, scale / 2)
-            scale -= step
             if abs(step) <= CLOSE * scale:
                 self.scale = scale  # near that of the next point of a path
                 break
-        return scale * top + np.log(np.exp(scale * (behind - top)).sum(axis=0))
+            scale -= step
+        return losses

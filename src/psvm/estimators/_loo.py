@@ -15,8 +15,9 @@ Both ends have the same A and M, and the values are linear in alpha between.
 """
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
-from scipy.linalg.lapack import dpstrf
+from scipy.linalg import cho_solve
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dpstrf, dtrtri
 
 from .._core._leave_one_out import influences
 from ..matrix import block_slices
@@ -113,19 +114,19 @@ class LeaveOneOut:
             none = flat[:, :0]
             return self._left_out(none, used, Y, targets, flat, none, none), relaxed
         factor, used, A = _independent(Q, used, A)
-        inverse = solve_triangular(factor, np.eye(len(used)), lower=True)
+        inverse = dtrtri(factor, lower=True)[0]
         squares = inverse.T @ (inverse @ B[used])
         relaxed[:, used] = (A[used] + relaxation * (squares - A[used])).T
         residual, leverage = np.full_like(targets, np.nan), np.full_like(flat, np.nan)
-        Z = self.problem.K.submatrix(self.rows, used)
-        X = solve_triangular(factor, Z.T, lower=True, overwrite_b=True)
-        leverage[0, self.rows] = np.einsum("ki,ki->i", X, X)
-        residual[:, self.rows] = targets[:, self.rows] - relaxed[:, used] @ Z.T
+        Z = self._columns(used)
+        residual[:, self.rows] = targets[:, self.rows] - (Z @ relaxed[:, used].T).T
+        X = dtrmm(1.0, inverse, Z, side=True, lower=True, trans_a=True, overwrite_b=True)
+        leverage[0, self.rows] = np.einsum("ik,ik->i", X, X)
         M, crossing = np.square(inverse).sum(axis=0)[None], np.zeros((1, len(used)))
         if self.own is not None:
             own = self._places(self.rows)[self.own[used]]
             M[:, own < 0] = 0.0  # rows that are not asked for
-            crossing[:, own >= 0] = np.einsum("kj,kj->j", inverse, X[:, own])[own >= 0]
+            crossing[:, own >= 0] = np.einsum("kj,jk->j", inverse, X[own])[own >= 0]
         found = self._left_out(relaxed[:, used], used, Y, residual, leverage, M, crossing)
         return found, relaxed
 
@@ -179,6 +180,13 @@ class LeaveOneOut:
         for block in block_slices(len(self.rows), 8 * len(used)):
             K_b = self.problem.K.submatrix(self.rows[block], used)
             yield self.rows[block], np.asfortranarray(K_b), np.arange(len(used))
+
+    def _columns(self, used):
+        """A copy of columns, in the rows that are asked for."""
+        if len(self.rows) > KEPT:
+            return np.asfortranarray(self.problem.K.submatrix(self.rows, used))
+        kept, places = self._kept(used)
+        return kept.T[places].T
 
     def _products(self, used):
         """``K̃'K̃`` of the columns in use."""

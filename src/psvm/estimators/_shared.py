@@ -31,6 +31,13 @@ DENSEST = 0.3
 all before it."""
 
 
+TURNED = 2.0
+"""Standard errors by which two losses in a row exceed the smallest at the end of the path."""
+LOOSE = 0.1
+"""Tolerance of the points of the path that have a large support: a few objects more or less make
+no difference there, and the final solution has its own tolerance."""
+
+
 class Shared(NamedTuple):
     """What all machines have learnt together."""
 
@@ -74,7 +81,7 @@ def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
         epsilon = epsilon * task.largest
     limit = {} if solver.max_iter is None else {"max_iter": solver.max_iter}
     products = task.Q, task.B, epsilon, solver.tol, task.squares
-    solution = group_solve(*products, start=start, **limit)
+    solution = group_solve(*products, start=start, clock=clock, **limit)
     left_out, alphas = task.left_out(solution.A)
     judge = task.judge()
     return Shared(
@@ -87,13 +94,13 @@ class _Task:
 
     def __init__(self, description, Y, relaxation):
         self.description, self.Y, self.relaxation = description, Y, relaxation
-        problems = [description.problem(y, np.inf) for y in Y]
-        self.targets = np.array([problem.y for problem in problems])
-        self.Q = problems[0].K.gram()
-        self.B = np.column_stack([problem.l for problem in problems])
+        self.problem, self.groups = description.problem(Y[0], np.inf), description.groups
+        K = self.problem.K
+        self.targets = np.array([K.target(y) for y in Y])
+        self.Q, self.B = K.gram(), np.ascontiguousarray(K.rmatvec(self.targets.T))
         self.squares = float(np.square(self.targets).sum())
         self.largest = float(np.sqrt(np.square(self.B).sum(axis=1)).max(initial=0.0))
-        self.problem, self.groups = problems[0], description.groups
+        self.loo = LeaveOneOut(description, self.problem, Y[0])
 
     def choose(self, tol, clock):
         """The chosen epsilon, and the solution of the path there."""
@@ -103,26 +110,30 @@ class _Task:
         epsilons = self.largest * 10 ** (-np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
         most = largest_support(self.description, DENSEST * n_distinct, self.relaxation)
         judged = judged_rows(self.description)
-        path = self.path(epsilons, tol, np.flatnonzero(judged))
+        path = self.path(epsilons, tol, judged)
         # Standard errors are those of all rows.
         errors = STANDARD_ERRORS * np.sqrt(judged.mean())
-        chosen = best_of_path(path, self.judge(judged), epsilons, most, clock.half(), errors)
+        limits = most, clock.half(), errors, TURNED
+        chosen = best_of_path(path, self.judge(judged), epsilons, *limits)
         return chosen.epsilon, chosen.alpha
 
-    def path(self, epsilons, tol, rows):
-        """The leave-one-out values of `rows` along the path, one point at a time.
+    def path(self, epsilons, tol, judged):
+        """The leave-one-out values of some rows along the path, one point at a time.
 
-        Its tolerance is that of the final solution, which would otherwise have another support
-        than the one that was judged.
+        Small supports are those of the final solution, large ones almost.
         """
-        for solution in group_path(self.Q, self.B, epsilons, tol, self.squares):
-            decisions, _ = self.left_out(solution.A, rows)
-            yield [PathPoint(decisions, len(solution.support), solution)]
+        loo = self.loo
+        if not judged.all():
+            rows = np.flatnonzero(judged)
+            loo = LeaveOneOut(self.description, self.problem, self.Y[0], rows)
+        for solution in group_path(self.Q, self.B, epsilons, tol, self.squares, LOOSE):
+            decisions, alphas = self.left_out(solution.A, loo)
+            yield [PathPoint(decisions, np.count_nonzero(alphas.any(axis=0)), solution)]
 
-    def left_out(self, A, rows=None):
+    def left_out(self, A, loo=None):
         """Leave-one-out values, of all rows or of some, and relaxed variables."""
-        loo = LeaveOneOut(self.description, self.problem, self.Y[0], rows)
-        return loo.shared(A, self.Q, self.B, self.targets, self.Y, self.relaxation)
+        found = loo or self.loo
+        return found.shared(A, self.Q, self.B, self.targets, self.Y, self.relaxation)
 
     def judge(self, counts=True):
         """What the values of the rows that count are worth."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from .._core._group import GroupNewton
 from ..problem import PRECISION
+from ._clock import Clock
 from ._solution import Status, StatusByName
 
 MAX_ITER = 10_000
@@ -24,6 +25,13 @@ MAX_ITER = 10_000
 
 FEWEST, SHARE = 10, 0.5
 """Rows that may enter the working set at once: so many, and a share of those in it."""
+
+FIRST, LATER = 0.1, 0.3
+"""While rows still enter, a working set is solved to this share of epsilon at first, and then to
+that of the largest violation outside: what they change is not worth more."""
+
+MANY = 100
+"""Support rows from which Newton steps are slow: paths have a tolerance of their own there."""
 
 EQUAL = 1e-14
 """Columns whose product differs from +-1 by less are the same."""
@@ -78,13 +86,7 @@ class GroupSolution(StatusByName):
 
 
 def group_path(
-    Q: np.ndarray,
-    B: np.ndarray,
-    epsilons: np.ndarray,
-    tol: float,
-    yy: float,
-    *,
-    max_iter: int = MAX_ITER,
+    Q: np.ndarray, B: np.ndarray, epsilons: np.ndarray, tol: float, yy: float, loose: float = 0.0
 ) -> Iterator[GroupSolution]:
     """Solutions along decreasing epsilon, without a pass over the rows of K.
 
@@ -100,8 +102,8 @@ def group_path(
         KKT violation that is allowed, relative to epsilon.
     yy : float
         ``||Y||^2``, for the duality gap.
-    max_iter : int
-        Newton steps for one epsilon.
+    loose : float
+        The tolerance beyond `MANY` support rows, if it is larger.
 
     Yields
     ------
@@ -109,7 +111,9 @@ def group_path(
     """
     solution, newton = None, GroupNewton()
     for epsilon in epsilons:
-        solution = _solve(newton, Q, B, epsilon, tol, yy, solution, max_iter)
+        many = solution is not None and len(solution.support) > MANY
+        allowed = max(tol, loose) if many else tol
+        solution = _solve(newton, Q, B, epsilon, allowed, yy, solution, MAX_ITER, Clock())
         yield solution
 
 
@@ -122,20 +126,27 @@ def group_solve(
     *,
     start: GroupSolution | None = None,
     max_iter: int = MAX_ITER,
+    clock: Clock | None = None,
 ) -> GroupSolution:
-    """The solution for one epsilon, from that for another one or another tolerance if given."""
-    return _solve(GroupNewton(), Q, B, epsilon, tol, yy, start, max_iter)
+    """The solution for one epsilon, from that for another one or another tolerance if given.
+
+    It is the best one so far when the time of the clock is over.
+    """
+    return _solve(GroupNewton(), Q, B, epsilon, tol, yy, start, max_iter, clock or Clock())
 
 
-def _solve(newton, Q, B, epsilon, tol, yy, start, max_iter):
+def _solve(newton, Q, B, epsilon, tol, yy, start, max_iter, clock):
     """The solution for one epsilon with its certificate."""
     Q = Q if Q.flags.c_contiguous else Q.T  # symmetric, and rows of it are taken
     allowed = max(tol * epsilon, PRECISION * _norms(B).max(initial=0.0))
     before, last = newton.n_iter, newton.n_iter + max_iter
-    A, F = _merged(Q, B, *_descend(newton, Q, B, epsilon, allowed, start, last), epsilon, allowed)
+    A, F = _descend(newton, Q, B, epsilon, allowed, start, last, clock)
+    A, F = _merged(Q, B, A, F, epsilon, allowed)
     violation = _violation(A, F, epsilon)
     if violation <= allowed:
         status = Status.OPTIMAL
+    elif clock.over:
+        status = Status.MAX_TIME
     else:
         status = Status.MAX_ITER if newton.n_iter >= last else Status.STALLED
     return GroupSolution(
@@ -150,29 +161,33 @@ def _solve(newton, Q, B, epsilon, tol, yy, start, max_iter):
     )
 
 
-def _descend(newton, Q, B, epsilon, allowed, start, last):
+def _descend(newton, Q, B, epsilon, allowed, start, last, clock):
     """A and its gradient, on a working set that grows until no row outside is violated."""
     largest = _norms(B).max(initial=0.0)
     noise = np.finfo(float).eps * largest
     A, F, before = (start.A.copy(), start.F, start.epsilon) if start else (0.0 * B, -B, largest)
-    working = A.any(axis=1)
+    working, W = A.any(axis=1), np.empty(0, dtype=np.intp)
     # Rows that are likely to enter on the way from the epsilon of the start to this one
     bound = min(max(2.0 * epsilon - before, 0.0), epsilon)
+    least = 0.5 * allowed
+    here = least if before == epsilon else max(least, FIRST * epsilon)
     while True:
         count = FEWEST + int(SHARE * working.sum())
         working[_largest(_norms(F), ~working, bound, count)] = True
-        W = np.flatnonzero(working)
+        if working.sum() > len(W):
+            W = np.flatnonzero(working)
+            Q_W = Q[np.ix_(W, W)].T
         if len(W):
             A_W, F_W = np.asfortranarray(A[W]), np.asfortranarray(F[W])
-            newton.minimise(
-                Q[np.ix_(W, W)].T, A_W, F_W, epsilon, 0.5 * allowed, noise, last - newton.n_iter
-            )
+            newton.minimise(Q_W, A_W, F_W, epsilon, here, noise, last - newton.n_iter, clock)
             A[W] = A_W
             F = _gradient(Q, B, A)
         bound = epsilon
-        outside = (_norms(F) > bound) & ~working
-        if not outside.any() or _violation(A, F, epsilon) <= allowed or newton.n_iter >= last:
+        outside = _norms(F)[~working].max(initial=0.0) - epsilon
+        settled = outside <= 0 and here == least
+        if settled or _violation(A, F, epsilon) <= allowed or newton.n_iter >= last or clock.over:
             return A, F
+        here = max(least, LATER * outside)
 
 
 def _gradient(Q, B, A):
