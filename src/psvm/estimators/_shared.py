@@ -97,7 +97,7 @@ class _Task:
         self.problem, self.groups = description.problem(Y[0], np.inf), description.groups
         K = self.problem.K
         self.targets = np.array([K.target(y) for y in Y])
-        self.Q, self.B = K.gram(), np.ascontiguousarray(K.rmatvec(self.targets.T))
+        self.Q, self.B = description.gram(), np.ascontiguousarray(K.rmatvec(self.targets.T))
         self.squares = float(np.square(self.targets).sum())
         self.largest = float(np.sqrt(np.square(self.B).sum(axis=1)).max(initial=0.0))
         self.loo = LeaveOneOut(description, self.problem, Y[0])
