@@ -13,7 +13,10 @@ import psvm
 from psvm import PSVC, PSVR
 from psvm._folds import N_FOLDS, assign_folds
 from psvm.estimators import choose_epsilon, describe
+from psvm.estimators._epsilon import PathPoint, best_of_path
+from psvm.estimators._judge import NumbersJudge
 from psvm.matrix import BLOCK_BYTES, as_matrix, object_digests, row_digests
+from psvm.solvers import Clock
 
 
 def test_digests_see_content_only(rng):
@@ -145,6 +148,24 @@ def test_a_twin_of_each_row_changes_nothing_but_the_units(rng, decides):
     # K̃'y grows by sqrt(2) when every row stands there twice, and epsilon with it
     assert double.epsilon_ == pytest.approx(np.sqrt(2) * single.epsilon_, rel=1e-9)
     assert double.n_support_ == single.n_support_
+
+
+@pytest.mark.parametrize(("turned", "asked"), [(2.0, 5), (np.inf, 8)])
+def test_a_path_ends_when_the_loss_has_clearly_turned(turned, asked):
+    """After two losses beyond the smallest; otherwise after `PATIENCE` sizes of the support."""
+    sizes, residuals = [3.0, 2.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], np.tile([1.0, -1.0], 20)
+    judge = NumbersJudge(np.ones(40), np.arange(40), np.zeros(40))
+    seen = []
+
+    def blocks():
+        for n_support, size in enumerate(sizes):
+            seen.append(size)
+            yield [PathPoint(size * residuals, n_support)]
+
+    epsilons = [10.0**-step for step in range(len(sizes))]
+    chosen = best_of_path(blocks(), judge, epsilons, 100, Clock(), turned=turned)
+    assert chosen.epsilon == epsilons[2]
+    assert len(seen) == asked
 
 
 def test_time_limit_covers_the_search():

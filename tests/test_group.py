@@ -12,7 +12,7 @@ from sklearn.preprocessing import scale
 
 import psvm
 import reference
-from psvm.solvers import Status, group_path, group_solve
+from psvm.solvers import Clock, Status, group_path, group_solve
 
 TIGHT = 1e-8
 """Tolerance of solutions that are compared with others."""
@@ -31,8 +31,8 @@ class Machines:
     def solve(self, epsilon, tol=TIGHT, **options):
         return group_solve(self.Q, self.B, epsilon, tol, self.yy, **options)
 
-    def path(self, epsilons, tol=TIGHT):
-        return group_path(self.Q, self.B, epsilons, tol, self.yy)
+    def path(self, epsilons, tol=TIGHT, **options):
+        return group_path(self.Q, self.B, epsilons, tol, self.yy, **options)
 
     def primal(self, A, epsilon):
         R = self.Y - self.K @ A
@@ -191,6 +191,57 @@ def test_a_better_answer_from_a_loose_one():
     machines.assert_certified(solution)
     machines.assert_same(solution.A, machines.solve(epsilons[-1]).A, epsilons[-1])
     assert machines.solve(epsilons[-1], tol=10 * TIGHT, start=solution).n_iter == 0
+
+
+@KINDS
+def test_large_points_of_a_path_may_be_loose(kind, monkeypatch):
+    """Each point keeps its tolerance, and the way there leaves no trace in a tight solution."""
+    monkeypatch.setattr("psvm.solvers._group.MANY", 5)
+    machines = random_machines(3, kind)
+    epsilons = machines.epsilon_max * 10.0 ** -np.linspace(0.1, 2, 10)
+    many, loose = False, []
+    for solution in machines.path(epsilons, loose=0.1):
+        machines.assert_certified(solution, tol=0.1 if many else TIGHT)
+        loose.append(solution.kkt_violation > TIGHT * solution.epsilon)
+        many = len(solution.support) > 5
+    assert not loose[0]
+    assert any(loose)
+    tight = machines.solve(epsilons[-1], start=solution)
+    machines.assert_certified(tight)
+    machines.assert_same(tight.A, machines.solve(epsilons[-1]).A, epsilons[-1])
+
+
+class Ticking:
+    """A clock whose time is over when it has been asked some times."""
+
+    def __init__(self, left):
+        self.left = left
+
+    @property
+    def over(self):
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("left", range(6))
+def test_the_clock_ends_a_solve(left):
+    """What there is then has an honest certificate, and a later solve goes on from it."""
+    machines = random_machines(0, "kernel")
+    epsilon = 0.01 * machines.epsilon_max
+    solution = machines.solve(epsilon, clock=Ticking(left))
+    assert solution.status is Status.MAX_TIME
+    assert solution.kkt_violation > TIGHT * epsilon
+    assert machines.violation(solution.A, epsilon) == pytest.approx(solution.kkt_violation)
+    if left == 0:
+        assert not solution.A.any()
+    machines.assert_certified(machines.solve(epsilon, start=solution, clock=Clock(3600)))
+
+
+def test_the_clock_ends_the_points_of_a_path():
+    machines = random_machines(0, "kernel")
+    epsilons = machines.epsilon_max * np.array([1.0, 0.1, 0.01])
+    at_once = [solution.status for solution in machines.path(epsilons, clock=Ticking(0))]
+    assert at_once == [Status.OPTIMAL, Status.MAX_TIME, Status.MAX_TIME]
 
 
 def test_rotated_targets_rotate_the_machines():

@@ -389,6 +389,32 @@ def test_too_few_iterations_are_told():
         PSVC(multi_class="shared", epsilon=1e-3, max_iter=1).fit(X, y)
 
 
+@pytest.mark.parametrize("epsilon", [1e-3, "auto"])
+def test_the_time_limit_covers_the_final_solve(epsilon):
+    X, y = wine()
+    with pytest.warns(ConvergenceWarning, match="max_time"):
+        model = PSVC(multi_class="shared", epsilon=epsilon, max_time=1e-9).fit(X, y)
+    (solution,) = model.solutions_
+    if epsilon != "auto":  # nothing at all has been done
+        assert solution.status is Status.MAX_TIME
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_a_large_support_is_that_of_the_final_solution():
+    """The path is loose there, but not the solution in the end."""
+    X, y = some_digits()
+    model = PSVC().fit(X, y)
+    assert model.n_support_ > 100
+    assert model.kkt_violation_ <= model.tol * model.epsilon_[0]
+    (solution,) = model.solutions_
+    assert set(model.support_) <= set(solution.support)
+    (other,) = PSVC(multi_class="shared", epsilon=model.epsilon_[0]).fit(X, y).solutions_
+    K = reference.standardise(rbf_kernel(X, gamma=1 / (X.shape[1] * X.var())), y)[0]
+    # D is quadratic in K̃A: each solution is no further from the best one than its gap demands
+    bound = np.sqrt(2 * solution.gap) + np.sqrt(2 * other.gap)
+    assert np.linalg.norm(K @ (solution.A - other.A)) <= bound + 1e-6
+
+
 def test_any_solver_has_the_tolerance():
     X, y = iris()
     model = PSVC(multi_class="shared", epsilon=1.0, solver=SMO(tol=1e-9)).fit(X, y)

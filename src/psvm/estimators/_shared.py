@@ -110,14 +110,15 @@ class _Task:
         epsilons = self.largest * 10 ** (-np.arange(PER_DECADE * DECADES + 1) / PER_DECADE)
         most = largest_support(self.description, DENSEST * n_distinct, self.relaxation)
         judged = judged_rows(self.description)
-        path = self.path(epsilons, tol, judged)
+        clock = clock.half()
+        path = self.path(epsilons, tol, judged, clock)
         # Standard errors are those of all rows.
         errors = STANDARD_ERRORS * np.sqrt(judged.mean())
-        limits = most, clock.half(), errors, TURNED
+        limits = most, clock, errors, TURNED
         chosen = best_of_path(path, self.judge(judged), epsilons, *limits)
         return chosen.epsilon, chosen.alpha
 
-    def path(self, epsilons, tol, judged):
+    def path(self, epsilons, tol, judged, clock):
         """The leave-one-out values of some rows along the path, one point at a time.
 
         Small supports are those of the final solution, large ones almost.
@@ -126,7 +127,8 @@ class _Task:
         if not judged.all():
             rows = np.flatnonzero(judged)
             loo = LeaveOneOut(self.description, self.problem, self.Y[0], rows)
-        for solution in group_path(self.Q, self.B, epsilons, tol, self.squares, LOOSE):
+        products = self.Q, self.B, epsilons, tol, self.squares
+        for solution in group_path(*products, loose=LOOSE, clock=clock):
             decisions, alphas = self.left_out(solution.A, loo)
             yield [PathPoint(decisions, np.count_nonzero(alphas.any(axis=0)), solution)]
 

@@ -86,7 +86,14 @@ class GroupSolution(StatusByName):
 
 
 def group_path(
-    Q: np.ndarray, B: np.ndarray, epsilons: np.ndarray, tol: float, yy: float, loose: float = 0.0
+    Q: np.ndarray,
+    B: np.ndarray,
+    epsilons: np.ndarray,
+    tol: float,
+    yy: float,
+    *,
+    loose: float = 0.0,
+    clock: Clock | None = None,
 ) -> Iterator[GroupSolution]:
     """Solutions along decreasing epsilon, without a pass over the rows of K.
 
@@ -104,16 +111,18 @@ def group_path(
         ``||Y||^2``, for the duality gap.
     loose : float
         The tolerance beyond `MANY` support rows, if it is larger.
+    clock : Clock
+        When its time is over, solutions are the best ones so far.
 
     Yields
     ------
     GroupSolution
     """
-    solution, newton = None, GroupNewton()
+    solution, newton, clock = None, GroupNewton(), clock or Clock()
     for epsilon in epsilons:
         many = solution is not None and len(solution.support) > MANY
         allowed = max(tol, loose) if many else tol
-        solution = _solve(newton, Q, B, epsilon, allowed, yy, solution, MAX_ITER, Clock())
+        solution = _solve(newton, Q, B, epsilon, allowed, yy, solution, MAX_ITER, clock)
         yield solution
 
 
