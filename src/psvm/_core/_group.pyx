@@ -28,7 +28,7 @@ together, and nothing is checked.
 
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dsymm
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dger, dsymm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotri, dpotrs
 
 import numpy as np
@@ -279,27 +279,28 @@ cdef class GroupNewton:
     cdef bint direction(self) noexcept nogil:
         # The Newton step and its image; False if its matrix has no factor
         cdef Py_ssize_t i, j, c, k = 0, m = self.m, T = self.T
-        cdef int k_, T_ = <int> T, one = 1, info
+        cdef int k_, m_ = <int> m, T_ = <int> T, one = 1, info
         cdef double unit = 1, zero = 0, limit = self.sigma * self.epsilon
-        cdef bint leaving = False
+        cdef bint leaves
         # Rows of S wait; the others become X = 0
+        memset(self.image, 0, m * T * sizeof(double))
         for j in range(m):
             if self.norms[j] > limit:
                 self.S[k] = j
                 k += 1
                 for c in range(T):
-                    i = j + c * m
-                    self.step[i] = 0
+                    self.step[j + c * m] = 0
             else:
+                leaves = False
                 for c in range(T):
                     i = j + c * m
-                    leaving |= self.Z[i] != 0
+                    leaves |= self.Z[i] != 0
                     self.step[i] = -self.Z[i]
+                if leaves:  # a few rows at most
+                    dger(
+                        &m_, &T_, &unit, self.Q + j * m, &one, self.step + j, &m_, self.image, &m_
+                    )
         self.k, k_ = k, <int> k
-        if leaving or k == 0:
-            self.multiply()
-        else:
-            memset(self.image, 0, m * T * sizeof(double))
         if k == 0:
             return True
         self.right_hand_side()

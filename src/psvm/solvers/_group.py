@@ -180,9 +180,10 @@ def _descend(newton, Q, B, epsilon, allowed, start, last, clock):
     bound = min(max(2.0 * epsilon - before, 0.0), epsilon)
     least = 0.5 * allowed
     here = least if before == epsilon else max(least, FIRST * epsilon)
+    norms = _norms(F)
     while True:
         count = FEWEST + int(SHARE * working.sum())
-        working[_largest(_norms(F), ~working, bound, count)] = True
+        working[_largest(norms, ~working, bound, count)] = True
         if working.sum() > len(W):
             W = np.flatnonzero(working)
             Q_W = Q[np.ix_(W, W)].T
@@ -191,8 +192,8 @@ def _descend(newton, Q, B, epsilon, allowed, start, last, clock):
             newton.minimise(Q_W, A_W, F_W, epsilon, here, noise, last - newton.n_iter, clock)
             A[W] = A_W
             F = _gradient(Q, B, A)
-        bound = epsilon
-        outside = _norms(F)[~working].max(initial=0.0) - epsilon
+        bound, norms = epsilon, _norms(F)
+        outside = norms[~working].max(initial=0.0) - epsilon
         settled = outside <= 0 and here == least
         if settled or _violation(A, F, epsilon) <= allowed or newton.n_iter >= last or clock.over:
             return A, F
