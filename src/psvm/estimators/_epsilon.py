@@ -131,12 +131,11 @@ def largest_support(description, most, relaxation):
     return min(most, ALMOST_ALL * description.usable.sum()) if relaxation > 0 else most
 
 
-def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, turned=np.inf):
+def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
     """The largest epsilon that is good enough, along blocks of points of a path.
 
-    The path ends at more than `most` support objects, or when two losses in a row exceed the
-    smallest by `turned` standard errors. The loss may exceed the smallest by some standard
-    `errors`.
+    The path ends at more than `most` support objects. The loss may exceed the smallest by some
+    standard `errors`.
     """
     found, losses, values = [], [], []
     for block in blocks:
@@ -149,7 +148,7 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, t
         sizes = [point.n_support for point in found[-since:]]
         if sizes[-1] > most or since > LONGEST or _has_grown(sizes):
             break
-        if values.min() <= judge.least or _has_turned(judge, losses, values, turned):
+        if values.min() <= judge.least:
             break
         if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors):
             break
@@ -166,14 +165,6 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, t
     beyond, error = judge.differences(np.concatenate(losses), best)
     chosen = int(np.argmax(beyond <= _good_enough(values[best], errors * error)))
     return Chosen(epsilons[chosen], found[chosen].alpha)
-
-
-def _has_turned(judge, losses, values, errors):
-    """Whether the last two losses exceed the smallest by some standard errors."""
-    if np.isinf(errors) or np.argmin(values) > len(values) - 3:
-        return False
-    beyond, error = judge.differences(np.concatenate(losses), int(np.argmin(values)))
-    return (beyond[-2:] > errors * error[-2:]).all()
 
 
 def _since_best(values):

@@ -31,8 +31,6 @@ DENSEST = 0.3
 all before it."""
 
 
-TURNED = 2.0
-"""Standard errors by which two losses in a row exceed the smallest at the end of the path."""
 LOOSE = 0.1
 """Tolerance of the points of the path that have a large support: a few objects more or less make
 no difference there, and the final solution has its own tolerance."""
@@ -114,8 +112,7 @@ class _Task:
         path = self.path(epsilons, tol, judged, clock)
         # Standard errors are those of all rows.
         errors = STANDARD_ERRORS * np.sqrt(judged.mean())
-        limits = most, clock, errors, TURNED
-        chosen = best_of_path(path, self.judge(judged), epsilons, *limits)
+        chosen = best_of_path(path, self.judge(judged), epsilons, most, clock, errors)
         return chosen.epsilon, chosen.alpha
 
     def path(self, epsilons, tol, judged, clock):
