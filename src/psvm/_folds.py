@@ -44,7 +44,7 @@ def check_scoring(scoring):
         raise ValueError(f"scoring must be a name or a callable, got {shown(scoring)}.")
 
 
-def assign_folds(digests, y, weights):
+def assign_folds(digests, y, weights, n_folds=N_FOLDS):
     """Fold of each row, by content: equal rows share a fold; -1 for rows without weight.
 
     The distinct rows are sorted by target and digest and dealt out in turn, so that the folds are
@@ -55,7 +55,7 @@ def assign_folds(digests, y, weights):
         if weight > 0:
             lowest[digest] = min(target, lowest.get(digest, np.inf))
     order = sorted(lowest, key=lambda digest: (lowest[digest], digest))
-    n_folds = min(N_FOLDS, len(order))
+    n_folds = min(n_folds, len(order))
     fold_of = {digest: place % n_folds for place, digest in enumerate(order)}
     pairs = zip(digests, weights, strict=True)
     return np.array([fold_of[digest] if weight > 0 else -1 for digest, weight in pairs])

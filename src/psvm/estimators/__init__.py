@@ -3,9 +3,9 @@
 from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_values
 from ._calibration import Calibration, Steps
 from ._description import Description, describe, describe_for, digests_of, is_measured
-from ._epsilon import LARGEST_GRAM, choose_epsilon
+from ._epsilon import LARGEST_GRAM, LEAP, choose_epsilon, path_is_over
 from ._estimators import PSVC, PSVR, has_probability
-from ._judged_path import JudgedPath, LeftOutConstant
+from ._judged_path import JudgedPath, LeftOutConstant, SharedPath
 from ._kernel import (
     GAMMA,
     MEASURED,
@@ -18,9 +18,9 @@ from ._kernel import (
 )
 from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
-from ._machine import finish_machine
+from ._machine import finish_machine, relaxation_of
 from ._sigmoid import Sigmoid
-from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare
+from ._target import Labels, Numbers, OneVsOneMixin, Task, class_scores, fit_pairs, prepare
 from ._unwrap import (
     described_matrix,
     numeric_target,

@@ -115,7 +115,7 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     most = largest_support(description, DENSEST * n_distinct, relaxation)
     if rule == "loo":
         rows = np.flatnonzero(judged)
-        blocks = _left_out(description, problem, y, epsilons, relaxation, rows, most)
+        blocks = left_out_points(description, problem, y, epsilons, relaxation, rows, most)
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
     # Standard errors are those of all rows.
@@ -144,11 +144,8 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
         _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
-        since = _since_best(values)
-        sizes = [point.n_support for point in found[-since:]]
-        if sizes[-1] > most or since > LONGEST or _has_grown(sizes):
-            break
-        if values.min() <= judge.least:
+        sizes = [point.n_support for point in found]
+        if path_is_over(values, sizes, most, judge.least):
             break
         if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors):
             break
@@ -156,7 +153,7 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
     else:
-        if since <= PATIENCE:
+        if _since_best(values) <= PATIENCE:
             _warn_of_end(epsilons[-1] / epsilons[0])
     # The last point may have leapt to a support that is too large to be a choice.
     sizes = np.array([point.n_support for point in found])
@@ -165,6 +162,17 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
     beyond, error = judge.differences(np.concatenate(losses), best)
     chosen = int(np.argmax(beyond <= _good_enough(values[best], errors * error)))
     return Chosen(epsilons[chosen], found[chosen].alpha)
+
+
+def path_is_over(values, sizes, most, least):
+    """Whether a path need not go on.
+
+    The criterion, its `values`, has clearly turned or is down to the `least` that means anything,
+    or there are more than `most` support objects; `sizes` are their numbers.
+    """
+    since = _since_best(values)
+    turned = since > LONGEST or _has_grown(sizes[-since:])
+    return turned or sizes[-1] > most or min(values) <= least
 
 
 def _since_best(values):
@@ -210,7 +218,7 @@ def judged_rows(description):
     return ((np.cumsum(counts) - 1) % step == 0)[groups]
 
 
-def _left_out(description, problem, y, epsilons, relaxation, rows, most):
+def left_out_points(description, problem, y, epsilons, relaxation, rows, most):
     """Leave-one-out values of `rows` along the exact path of all, some points at a time."""
     loo, Q = LeaveOneOut(description, problem, y, rows), description.gram()
     path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))

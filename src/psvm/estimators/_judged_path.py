@@ -1,26 +1,42 @@
-"""Paths of solutions with the values of rows left out, and the constant that these ask for."""
+"""Paths of solutions with the values of rows left out, and what these are worth."""
 
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from ..solvers import exact_path
+from ..solvers import AHEAD, exact_path
+from ._epsilon import (
+    DENSEST,
+    FEW,
+    FURTHER,
+    NOTHING,
+    count_distinct,
+    judged_rows,
+    largest_support,
+)
 from ._judge import NumbersJudge, PairJudge
 from ._loo import LeaveOneOut
+from ._shared import DENSEST as DENSEST_SHARED
+from ._shared import SharedTask
 from ._sigmoid import fit_sigmoid
 
 
 class JudgedPoints(NamedTuple):
-    """Successive points of a path."""
+    """Successive points of the path of one machine, or of T that share their support."""
 
     alphas: np.ndarray
-    """Solutions, of shape (m, P)."""
+    """Solutions, of shape (m, T, P): relaxed ones of one machine."""
     decisions: np.ndarray
-    """Leave-one-out values of all rows, of shape (m, L), with the constant of the model; NaN where
-    they mean nothing."""
+    """Leave-one-out values of the rows, of shape (m, T, L), with the constant of the model; NaN
+    where they mean nothing."""
     shifts: np.ndarray
-    """What is added to the mean of the target for that constant, of shape (m,)."""
+    """What is added to the mean of the target for that constant, of shape (m, T)."""
+    losses: np.ndarray
+    """What the values of each row lose, of shape (m, L)."""
+
+    def __getitem__(self, some):
+        return JudgedPoints(*(array[some] for array in tuple(self)))
 
 
 class LeftOutConstant:
@@ -34,33 +50,37 @@ class LeftOutConstant:
     y : ndarray of shape (L,)
     classifies : bool
         Whether the constant is the threshold of a sigmoid; else it has the least squared error.
+    rows : ndarray of bool of shape (L,), default=None
+        The rows that count; equal ones must be together. None means all.
     """
 
-    def __init__(self, description, problem, y, classifies):
-        self.loo, self.y, self.classifies = LeaveOneOut(description, problem, y), y, classifies
+    def __init__(self, description, problem, y, classifies, rows=None):
+        counts = np.full(len(y), True) if rows is None else rows
+        self.loo = LeaveOneOut(description, problem, y, np.flatnonzero(counts))
+        self.y, self.classifies = y, classifies
         kind = PairJudge if classifies else NumbersJudge
-        self.judge = kind(description.weights, self.loo.group, y)
+        self.judge = kind(np.where(counts, description.weights, 0.0), self.loo.group, y)
 
-    def left_out(self, alphas, Q=None):
-        """Leave-one-out values with the constant, and what it adds to the mean of the target.
+    def left_out(self, alphas, Q=None, relaxation=0.0):
+        """Relaxed solutions, leave-one-out values, what to add to them, and what they lose.
 
         Values that mean nothing are NaN and do not count for the constant.
         """
-        decisions, _ = self.loo.decisions(alphas, Q)
-        shifts = self.judge(decisions).shifts
-        for point in np.flatnonzero(np.isnan(decisions[:, self.loo.weights > 0]).any(axis=1)):
+        decisions, relaxed = self.loo.decisions(alphas, Q, relaxation)
+        losses, shifts = self.judge(decisions)
+        for point in np.flatnonzero(np.isnan(decisions[:, self.judge.weights > 0]).any(axis=1)):
             shifts[point] = self._known_shift(decisions[point])
-        return decisions + shifts[:, None], shifts
+        return relaxed, decisions, shifts, losses[:, self.loo.group]
 
     def _known_shift(self, f):
         """That of values of which some mean nothing."""
         if self.classifies:
-            return -fit_sigmoid(f, self.y > 0, self.loo.weights, self.loo.unit).threshold
+            return -fit_sigmoid(f, self.y > 0, self.judge.weights, self.loo.unit).threshold
         return self.judge.known_shift(f)
 
 
 class JudgedPath:
-    """Solutions along decreasing epsilon with their leave-one-out values, as they are asked for.
+    """Solutions of one machine along decreasing epsilon, with their leave-one-out values.
 
     Parameters
     ----------
@@ -70,24 +90,74 @@ class JudgedPath:
     C : float
     shares : ndarray
         Decreasing epsilons as shares of epsilon_max.
-    classifies : bool or None
-        As for `LeftOutConstant`; None leaves the mean of the target as the constant.
+    relaxation : float
+    some : bool
+        Whether the values of some rows are enough if there are very many.
+    classifies : bool
+        Whether y is -1 and +1 for two classes.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (L,)
+        Of the rows in the mean loss.
+    most : float
+        The number of support objects that ends the path.
+    least : float
+        The loss that does.
     """
 
-    def __init__(self, description, y, C, shares, classifies):
-        self.problem = problem = description.problem(y, C)
-        self.constant = LeftOutConstant(description, problem, y, bool(classifies))
-        self.mended, self.Q = classifies is not None, description.gram()
-        epsilons, largest = problem.epsilon_max * shares, problem.epsilon_max
-        empty = np.zeros((np.count_nonzero(epsilons >= largest), problem.K.shape[1]))
-        stops = epsilons[epsilons < largest]
-        path = exact_path(self.Q, problem.l, C, stops, len(y))
-        self._alphas = chain(empty, path)
+    def __init__(self, description, y, C, shares, relaxation, some, classifies):
+        self.problem, self.shares = description.problem(y, C), shares
+        self.description, self.relaxation = description, relaxation
+        rows = judged_rows(description) if some else None
+        self.constant = LeftOutConstant(description, self.problem, y, classifies, rows)
+        judge, y = self.constant.judge, self.problem.y
+        self.weights, self.least = judge.weights, judge.least
+        if not classifies:
+            self.least = NOTHING * (y @ y) / description.weights.sum()
+        dense = DENSEST * count_distinct(description)
+        self.most = largest_support(description, dense, relaxation)
 
-    def ahead(self, count):
-        """The next points, at least one of which must be left."""
-        alphas = np.array(list(islice(self._alphas, count)))
-        if self.mended:
-            return JudgedPoints(alphas, *self.constant.left_out(alphas, self.Q))
-        decisions, _ = self.constant.loo.decisions(alphas, self.Q)
-        return JudgedPoints(alphas, decisions, np.zeros(len(alphas)))
+    def __iter__(self):
+        """Some points after some."""
+        problem, Q = self.problem, self.description.gram()
+        stops = problem.epsilon_max * self.shares[self.shares < 1]
+        empty = np.zeros((len(self.shares) - len(stops), problem.K.shape[1]))
+        if len(empty):
+            yield self._judged(empty, Q)
+        path = exact_path(Q, problem.l, problem.C, stops, len(self.weights))
+        few = True
+        while len(alphas := np.array(list(islice(path, FURTHER if few else AHEAD)))):
+            few = np.count_nonzero(alphas[-1]) <= FEW
+            yield self._judged(alphas, Q)
+
+    def _judged(self, alphas, Q):
+        relaxed, decisions, shifts, losses = self.constant.left_out(alphas, Q, self.relaxation)
+        decisions = decisions + shifts[:, None]
+        return JudgedPoints(relaxed[:, None], decisions[:, None], shifts[:, None], losses)
+
+
+class SharedPath:
+    """The same of machines that share their support.
+
+    `Y` has the shape (n_machines, L), +1 for the class of a machine and -1 for the rest; `tol` is
+    that of the solutions.
+    """
+
+    def __init__(self, description, Y, shares, relaxation, some, tol):
+        self.task, self.shares, self.tol = SharedTask(description, Y, relaxation), shares, tol
+        self.rows = judged_rows(description) if some else np.full(Y.shape[1], True)
+        self.judge = self.task.judge(self.rows)
+        self.weights, self.least = self.judge.weights, self.judge.least
+        dense = DENSEST_SHARED * count_distinct(description)
+        self.most = largest_support(description, dense, relaxation)
+
+    def __iter__(self):
+        """One point after the other."""
+        epsilons = self.task.largest * self.shares
+        for (point,) in self.task.path(epsilons, self.tol, np.flatnonzero(self.rows)):
+            losses, _ = self.judge(point.decisions[None])
+            shifts = self.judge.known_shift(point.decisions)
+            decisions = point.decisions + shifts[:, None]
+            losses = losses[:, self.judge.group]
+            yield JudgedPoints(point.alpha.A.T[None], decisions[None], shifts[None], losses)

@@ -71,7 +71,7 @@ def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
     -------
     Shared
     """
-    task = _Task(description, Y, relaxation)
+    task = SharedTask(description, Y, relaxation)
     start = None
     if isinstance(epsilon, str):
         epsilon, start = task.choose(solver.tol, clock)
@@ -87,7 +87,7 @@ def fit_shared(description, Y, epsilon, unit, relaxation, solver, clock):
     )
 
 
-class _Task:
+class SharedTask:
     """The products of the columns and the targets, and what the values of rows are worth."""
 
     def __init__(self, description, Y, relaxation):

@@ -7,7 +7,7 @@ what the machine is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -145,6 +145,15 @@ class Labels:
         tasks = pair_tasks if self.scheme == "ovo" else rest_tasks
         return [Task(*task) for task in tasks(code, len(self.classes))]
 
+    def part(self, rows):
+        """The target of some rows, without the classes that none of these has."""
+        if self.scheme == "multilabel":
+            return replace(self, code=self.code[rows])
+        present, code = np.unique(self.code[rows], return_inverse=True)
+        few = len(present) <= 2
+        scheme, shares = ("ovo", False) if few else (self.scheme, self.shares)
+        return Labels(self.classes[present], code, scheme, shares)
+
     @property
     def alike(self):
         """Whether the machines have tasks of one kind: classes, but not labels of any kind."""
@@ -225,6 +234,10 @@ class Numbers:
         y = self.y if rows is None else self.y[rows]
         every = np.arange(len(y))
         return [Task(every, column) for column in y.reshape(len(y), -1).T]
+
+    def part(self, rows):
+        """The target of some rows."""
+        return Numbers(self.y[rows])
 
     def predict(self, decisions):
         """Numbers from the values of all machines, one per column."""

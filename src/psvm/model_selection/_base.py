@@ -31,6 +31,7 @@ from ._search import PathSearch
 from ._table import RULES
 
 SHARED = (
+    "relaxation",
     "threshold",
     "kernel",
     "degree",
@@ -86,13 +87,17 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         model = self._model(**{name: getattr(self, name) for name in self._shared})
         self._check_search()
         check_psvm(model)
+        if getattr(self, "multi_class", None) == "auto" and (
+            self.cv is not None or np.isfinite(list(self.Cs)).any()
+        ):
+            model.set_params(multi_class="ovo")
         checked, target, weights = prepare(model, X, y, sample_weight)
         search = PathSearch(self, model, checked, target, weights, sample_weight)
         with progress(type(self).__name__, self.verbose):
             table = search.run()
             index = search.choose(table)
             best = table["params"][index]
-            model.set_params(**best, epsilon_unit="max").fit(X, y, sample_weight)
+            search.complete(model, best).fit(X, y, sample_weight)
         self._keep(model, search, table, index)
         at_bound = (np.abs(self.alpha_) >= best["C"]).any()
         warn_of_edges(self, table, index, search.epsilons, at_bound)
@@ -115,12 +120,9 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _check_search(self):
         check_parameters(self)
-        if getattr(self, "multi_class", "ovo") not in ("ovo", "ovr"):
-            raise ValueError(
-                f"multi_class must be 'ovo' or 'ovr', got {shown(self.multi_class)}: a search "
-                "follows a path of its own for each machine."
-            )
         Cs = list(self.Cs)
+        if getattr(self, "multi_class", None) == "shared" and np.isfinite(Cs).any():
+            raise ValueError(f"multi_class='shared' needs Cs=[inf], got {shown(self.Cs)}.")
         if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:
             raise ValueError(
                 "strategy='coarse_to_fine' needs finite Cs, or a single one, got "
@@ -166,6 +168,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         error = table["std_test_score"] / np.sqrt(max(self.n_splits_ - 1, 1))
         for gamma in self.gammas_:
             here = (table["param_gamma"].data == gamma) & (table["param_C"].data == self.C_)
+            here &= table["n_resources"] == table["n_resources"][here].max()
             here = np.flatnonzero(here)[np.argsort(-epsilon[here])]
             label = gamma if isinstance(gamma, str) else f"{gamma:.3g}"
             ax.errorbar(epsilon[here], mean[here], error[here], capsize=2, label=f"gamma {label}")

@@ -42,6 +42,8 @@ n_jobs : int, default=None
 results_file : path-like, default=None
     A file that keeps the results of each gamma or real fold as soon as they are there. A search
     that was interrupted goes on from it; one with other data or parameters refuses it.
+relaxation : "auto" or float, default="auto"
+    As for `{base}`. "auto" is 3/4 with leave-one-out values, ``C=inf`` and a kernel, else 0.
 threshold, kernel, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, \
 tol, max_iter, cache_size, dtype
     As for `{base}`. Landmarks other than the training vectors are found once, from all

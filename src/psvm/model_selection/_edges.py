@@ -59,11 +59,13 @@ def _at_edge_of_epsilon(chosen, epsilons, options):
 
 def _at_edge(table, index, name, parameter):
     """The same of C or gamma, unless the score has levelled off."""
-    values = np.unique(table[f"param_{name}"].data)
+    # Rounds that learn from all rows may have the chosen one alone.
+    first = table["n_resources"] == table["n_resources"].min()
+    values = np.unique(table[f"param_{name}"].data[first])
     chosen = table["params"][index][name]
     if len(values) < FEWEST or chosen not in (values[0], values[-1]) or chosen == np.inf:
         return None
-    here, neighbour = (_best(table, name, value) for value in _ends(values, chosen))
+    here, neighbour = (_best(table, first, name, value) for value in _ends(values, chosen))
     if here - neighbour <= LEVEL * abs(here):
         return None
     size = "smallest" if chosen == values[0] else "largest"
@@ -78,6 +80,6 @@ def _ends(values, chosen):
     return values[:2] if chosen == values[0] else values[:-3:-1]
 
 
-def _best(table, name, value):
-    mean = table["mean_test_score"][table[f"param_{name}"].data == value]
+def _best(table, first, name, value):
+    mean = table["mean_test_score"][first & (table[f"param_{name}"].data == value)]
     return np.max(np.where(np.isnan(mean), -np.inf, mean))

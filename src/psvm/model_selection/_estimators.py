@@ -37,7 +37,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
     Parameters
     ----------
     {epsilons, min_ratio, Cs, gammas, cv, scoring, rule, strategy, path_tol}
-    {n_jobs, results_file, verbose, threshold}
+    {n_jobs, results_file, verbose, relaxation, threshold}
     class_weight, multi_class, decision_function_shape, probability
         As for `PSVC`.
 
@@ -85,6 +85,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         n_jobs: int | None = None,
         results_file: StrPath | None = None,
         verbose: bool = False,
+        relaxation: float | Literal["auto"] = "auto",
         threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         degree: float = 3,
@@ -96,7 +97,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         n_landmarks: int = 100,
         random_state: RandomState = None,
         class_weight: ClassWeight = None,
-        multi_class: Literal["ovo", "ovr"] = "ovo",
+        multi_class: Literal["auto", "shared", "ovo", "ovr"] = "auto",
         decision_function_shape: Literal["ovr", "ovo"] = "ovr",
         probability: bool | Literal["sigmoid", "isotonic"] = False,
         tol: float = 1e-4,
@@ -116,6 +117,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         self.n_jobs = n_jobs
         self.results_file = results_file
         self.verbose = verbose
+        self.relaxation = relaxation
         self.threshold = threshold
         self.kernel = kernel
         self.degree = degree
@@ -202,7 +204,7 @@ class PSVRCV(RegressorMixin, BaseCV):
     Parameters
     ----------
     {epsilons, min_ratio, Cs, gammas, cv, scoring, rule, strategy, path_tol}
-    {n_jobs, results_file, verbose, threshold}
+    {n_jobs, results_file, verbose, relaxation, threshold}
 
     Attributes
     ----------
@@ -246,6 +248,7 @@ class PSVRCV(RegressorMixin, BaseCV):
         n_jobs: int | None = None,
         results_file: StrPath | None = None,
         verbose: bool = False,
+        relaxation: float | Literal["auto"] = "auto",
         threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         degree: float = 3,
@@ -273,6 +276,7 @@ class PSVRCV(RegressorMixin, BaseCV):
         self.n_jobs = n_jobs
         self.results_file = results_file
         self.verbose = verbose
+        self.relaxation = relaxation
         self.threshold = threshold
         self.kernel = kernel
         self.degree = degree

@@ -11,7 +11,7 @@ from ..estimators import choose_gamma, kernel_name
 
 FACTOR = 3.0
 """Between two neighbours of gamma."""
-WIDTHS = FACTOR ** np.arange(-2, 1)
+WIDTHS = FACTOR ** np.arange(-1, 1)
 """gamma in units of "scale": where a search starts,"""
 SPAN = FACTOR ** np.arange(-3, 2)
 """and what a search from coarse to fine spans."""

@@ -5,15 +5,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._progress import steps
-from ..estimators import JudgedPath, LeftOutConstant
+from .._progress import say, steps
+from ..estimators import (
+    LEAP,
+    JudgedPath,
+    LeftOutConstant,
+    SharedPath,
+    Task,
+    path_is_over,
+)
 from ..solvers import WorkingSet, follow
 
 AHEAD = 2
-"""Points in folds that are solved before it is asked whether the paths should go on,"""
-TOGETHER, CHEAP = 8, 2e7
-"""and points that are judged together by leave-one-out values, if all of them have no more than so
-many operations; a point too many must not cost more than the call."""
+"""Points in folds that are solved before it is asked whether the paths should go on."""
 
 
 class Fold(NamedTuple):
@@ -41,7 +45,7 @@ def joined(parts, axis):
     return Judged(np.concatenate(scores, axis), np.concatenate(n_support, axis), times)
 
 
-def left_out_paths(description, target, grid, score, turned):
+def left_out_paths(description, target, grid, score, relaxation, tol, turned):
     """Follow the paths of all rows, and judge them by leave-one-out values of the rows.
 
     Parameters
@@ -52,9 +56,13 @@ def left_out_paths(description, target, grid, score, turned):
     grid : Grid
     score : Score
         The rows of each of its folds are judged together.
-    turned : callable
+    relaxation : callable
+        ``relaxation(C)`` is how far solutions are relaxed.
+    tol : float
+        Tolerance of machines that share their support; other paths are exact.
+    turned : callable or None
         ``turned(scores, share)`` of all points so far says whether the paths of a C end; `share` is
-        that of the support objects among the rows of the sparsest machine.
+        that of the support objects among the rows. None: they end as for ``epsilon="auto"``.
 
     Returns
     -------
@@ -62,54 +70,85 @@ def left_out_paths(description, target, grid, score, turned):
         One for each C.
     """
     tasks = target.tasks()
+    if target.shares:
+        tasks = [Task(tasks[0].rows, np.array([task.target for task in tasks]))]
     parts = [description.part(task.rows) for task in tasks]
-    n_distinct = np.array([len(set(part.digests)) for part in parts])
     found = []
     for C in steps(grid.Cs, "C"):
-        machines = [
-            JudgedPath(part, task.target, C, grid.epsilons, score.constant)
-            for part, task in zip(parts, tasks, strict=True)
-        ]
-        done, first, count = [], 0, TOGETHER
-        while first < len(grid.epsilons):
-            began = time.perf_counter()
-            points = [machine.ahead(count) for machine in steps(machines, "machine")]
-            decisions = _all_decisions(description, tasks, parts, points, score.needs_all)
-            scores = score.of_folds(decisions)
-            used = _count_support(description, parts, [some.alphas for some in points])
-            times = np.full(len(scores), (time.perf_counter() - began) / len(scores))
-            done.append(Judged(scores, np.repeat(used[:, None], scores.shape[1], axis=1), times))
-            sizes = np.array([np.count_nonzero(some.alphas[-1]) for some in points])
-            if turned(np.concatenate([some.scores for some in done]), (sizes / n_distinct).min()):
-                break
-            operations = max(
-                len(part.weights) * n**2 for part, n in zip(parts, sizes.tolist(), strict=True)
-            )
-            first += count
-            count = int(np.clip(CHEAP / max(operations, 1), 1, TOGETHER))
-        found.append(joined(done, axis=0))
+        shared = grid.epsilons, relaxation(C), not score.needs_all
+        if target.shares:
+            machines = [SharedPath(parts[0], tasks[0].target, *shared, tol)]
+        else:
+            pairs = zip(tasks, parts, strict=True)
+            shared = C, *shared, target.classifies
+            machines = [JudgedPath(part, task.target, *shared) for task, part in pairs]
+        found.append(_follow(description, tasks, parts, machines, score, turned))
     return found
 
 
-def _all_decisions(description, tasks, parts, points, needs_all):
+def _follow(description, tasks, parts, machines, score, turned):
+    """What the points of the paths of all machines are worth, until they end."""
+    done, sizes, n_distinct = [], [], sum(len(set(part.digests)) for part in parts)
+    most, least = sum(m.most for m in machines), np.mean([m.least for m in machines])
+    began = time.perf_counter()
+    for points in _together(machines):
+        if score.needs_all:
+            scores = score.of_folds(_all_decisions(description, tasks, parts, points, score))
+        else:
+            scores = score.of_losses(tasks, machines, points)
+        alphas = [some.alphas.any(axis=1) for some in points]
+        used = _count_support(description, parts, alphas)
+        now = time.perf_counter()
+        times, began = np.full(len(scores), (now - began) / len(scores)), now
+        done.append(Judged(scores, np.repeat(used[:, None], scores.shape[1], axis=1), times))
+        sizes += sum(alpha.sum(axis=1) for alpha in alphas).tolist()
+        each = np.concatenate([some.scores for some in done])
+        say(f"{sizes[-1]} support objects")
+        if turned is not None and turned(each, sizes[-1] / n_distinct):
+            break
+        if turned is None and path_is_over(-each.mean(axis=1), sizes, most, least):
+            break
+    judged = joined(done, axis=0)
+    # The last points may have leapt to a support that is too large to be a choice.
+    kept = np.flatnonzero(np.array(sizes) <= LEAP * most) if turned is None else []
+    return Judged(*(values[: kept[-1] + 1] for values in judged)) if len(kept) else judged
+
+
+def _together(paths):
+    """The next points of several paths, as many of each as all have; their number varies."""
+    paths = [iter(path) for path in steps(paths, "machine")]
+    ready = [None] * len(paths)
+    while True:
+        for k, path in enumerate(paths):
+            if ready[k] is None:
+                ready[k] = next(path, None)
+            if ready[k] is None:
+                return
+        count = min(len(points.alphas) for points in ready)
+        yield [points[:count] for points in ready]
+        ready = [points[count:] if len(points.alphas) > count else None for points in ready]
+
+
+def _all_decisions(description, tasks, parts, points, score):
     """Leave-one-out values of all machines, of shape (m, L, n_machines).
 
-    Rows that a machine does not learn from are predicted by it if they are needed, else 0.
+    Rows that a machine does not learn from are predicted by it.
     """
-    L = description.matrix.shape[0]
-    decisions = np.zeros((len(points[0].alphas), L, len(tasks)))
-    for k, (task, part, (alphas, left_out, added)) in enumerate(
-        zip(tasks, parts, points, strict=True)
-    ):
-        decisions[:, task.rows, k] = left_out
-        if needs_all and len(task.rows) < L:
+    L, all_values = description.matrix.shape[0], []
+    for task, part, (alphas, left_out, shifts, _) in zip(tasks, parts, points, strict=True):
+        if not score.shifted:
+            left_out, shifts = left_out - shifts[..., None], np.zeros_like(shifts)
+        decisions = np.zeros((len(alphas), L, alphas.shape[1]))
+        decisions[:, task.rows] = left_out.transpose(0, 2, 1)
+        if len(task.rows) < L:
             problem = part.problem(task.target, np.inf)
-            coefs, shifts = zip(*(problem.K.coef(alpha) for alpha in alphas), strict=True)
+            coefs, constants = zip(*(problem.K.coef(alpha) for alpha in alphas[:, 0]), strict=True)
             other = np.setdiff1d(np.arange(L), task.rows, assume_unique=True)
-            intercepts = np.array(shifts) + problem.b + added
+            intercepts = np.array(constants) + problem.b + shifts[:, 0]
             f = _predicted(description.matrix, other, part.columns, np.array(coefs), intercepts)
-            decisions[:, other, k] = f.T
-    return decisions
+            decisions[:, other, 0] = f.T
+        all_values.append(decisions)
+    return np.concatenate(all_values, axis=2)
 
 
 def _predicted(matrix, rows, columns, coefs, intercepts):
@@ -142,14 +181,15 @@ class FoldPaths:
         Of the fold in `score`.
     tol : float
         Tolerance of the solutions.
+    relaxation : float
     """
 
-    def __init__(self, description, target, score, number, tol):
+    def __init__(self, description, target, score, number, tol, relaxation):
         self.description, self.score, self.number = description, score, number
         L, fold = description.matrix.shape[0], score.folds[number]
         training = description.counting(np.bincount(fold.train, minlength=L))
         self.machines = [
-            _MachinePaths(training.part(t.rows), t.target, tol, score.constant)
+            _MachinePaths(training.part(t.rows), t.target, tol, relaxation, score)
             for t in target.tasks()
         ]
 
@@ -176,8 +216,9 @@ class _MachinePaths:
     last points.
     """
 
-    def __init__(self, description, y, tol, classifies):
-        self.description, self.y, self.classifies = description, y, classifies
+    def __init__(self, description, y, tol, relaxation, score):
+        self.description, self.y = description, y
+        self.relaxation, self.score = relaxation, score
         self.columns, self.problem = description.columns, description.problem(y, np.inf)
         self.solver = WorkingSet(tol=tol)
         self.workspace = self.solver.workspace(self.problem.K)
@@ -189,15 +230,17 @@ class _MachinePaths:
             self._begin(C, epsilons * self.problem.epsilon_max)
         points = [next(self.path) for _ in range(self.place, first + count)][first - self.place :]
         self.place = first + count
-        self.coefs = np.array([solution.coef for solution in points])
-        self.intercepts = np.array([solution.intercept for solution in points])
-        if self.classifies is not None:
-            alphas = np.array([solution.alpha for solution in points])
-            self.intercepts += self.constant.left_out(alphas)[1]
+        alphas, shifts = np.array([solution.alpha for solution in points]), 0.0
+        if self.score.shifted or self.relaxation > 0:
+            alphas, _, shifts, _ = self.constant.left_out(alphas, relaxation=self.relaxation)
+        fits = [self.problem.K.coef(alpha) for alpha in alphas]
+        self.coefs = np.array([coef for coef, _ in fits])
+        self.intercepts = np.array([constant for _, constant in fits]) + self.problem.b
+        self.intercepts += shifts if self.score.shifted else 0.0
 
     def _begin(self, C, epsilons):
         stated = self.problem.with_parameters(C=C)
         self.C, self.place = C, 0
         self.path = follow(stated, epsilons, self.solver, workspace=self.workspace)
-        if self.classifies is not None:
-            self.constant = LeftOutConstant(self.description, stated, self.y, self.classifies)
+        sigmoid = self.score.sigmoid
+        self.constant = LeftOutConstant(self.description, stated, self.y, sigmoid)

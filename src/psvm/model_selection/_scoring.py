@@ -11,8 +11,8 @@ class Score:
     Parameters
     ----------
     scoring : None, str or callable
-        None: the negative mean squared error of the decision values, over all machines and the
-        rows that are of their concern.
+        None: in folds the negative mean squared error of the decision values, over all machines and
+        the rows that are of their concern; of leave-one-out values the negative mean loss.
     target : Labels or Numbers
     weights : ndarray
         Weights of the rows; scorers get them only if they are `weighted`.
@@ -25,8 +25,10 @@ class Score:
         self.target, self.folds = target, folds
         self.needs_all = scoring is not None
         """Whether machines must have values for rows that are not of their concern."""
-        self.constant = None if threshold == "mean" else target.classifies and self.needs_all
-        """Whether the constant is the threshold of a sigmoid; None if it is the mean."""
+        self.shifted = threshold == "loo"
+        """Whether leave-one-out values say what is added to the mean of the target"""
+        self.sigmoid = target.classifies and self.needs_all
+        """for a constant that is the threshold of a sigmoid; else it has the least squares."""
         self.weights = [weights[fold.test] for fold in folds]
         if scoring is None:
             self.of_points, self.tasks = self._squared_errors, target.tasks()
@@ -52,18 +54,29 @@ class Score:
             scores[finite] = self.of_points(decisions[finite], number)
         return scores
 
-    def of_constants(self):
-        """The mean squared error, negative, of the mean target of each machine."""
+    def of_constants(self, left_out):
+        """The score without `scoring` of models that know the mean target of each machine only."""
+        if left_out and self.target.classifies:
+            return -_entropy(self.target, self.shares.sum(axis=1))
         means = [np.average(t, weights=self.shares[rows].sum(axis=1)) for rows, t in self.tasks]
         decisions = np.tile(means, (1, len(self.shares), 1))
         return squared_error(decisions, self.tasks, self.shares).mean()
 
     def of_folds(self, decisions):
         """Scores of all folds, from decisions of all rows; of shape (m, n_folds)."""
-        if not self.needs_all:
-            return squared_error(decisions, self.tasks, self.shares)
         each = [self(decisions[:, fold.test], number) for number, fold in enumerate(self.folds)]
         return np.transpose(each)
+
+    def of_losses(self, tasks, machines, points):
+        """The negative mean losses of the rows of each fold, of shape (m, n_folds)."""
+        error, total = 0.0, 0.0
+        for task, machine, (*_, losses) in zip(tasks, machines, points, strict=True):
+            weights = machine.weights[:, None] * (self.shares[task.rows] > 0)
+            finite = np.isfinite(losses).all(axis=1)
+            error = error + np.where(finite[:, None], losses, 0.0) @ weights
+            error[~finite] = np.inf
+            total = total + weights.sum(axis=0)
+        return -error / total
 
     def _squared_errors(self, decisions, number):
         tasks = self.target.tasks(self.folds[number].test)
@@ -94,6 +107,18 @@ def squared_error(decisions, tasks, weights):
         error = error + np.square(residual) @ weights[rows]
         total = total + weights[rows].sum(axis=0)
     return -error / total
+
+
+def _entropy(target, weights):
+    """The log loss of the shares of the classes, a mean over the rows of all machines."""
+    codes = [(np.arange(len(weights)), target.code)] if target.shares else target.tasks()
+    loss, total = 0.0, 0.0
+    for rows, code in codes:
+        of_class = np.bincount(np.unique(code, return_inverse=True)[1], weights[rows])
+        shares = of_class[of_class > 0] / of_class.sum()
+        loss -= of_class.sum() * (shares @ np.log(shares))
+        total += of_class.sum()
+    return loss / total
 
 
 class _Labels(ClassifierMixin, BaseEstimator):

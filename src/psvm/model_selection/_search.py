@@ -1,13 +1,26 @@
 """One search: folds, grids, and the results of all paths."""
 
-import numpy as np
-from sklearn.base import clone
+from __future__ import annotations
 
-from .._folds import assign_folds, make_splits
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .._folds import N_FOLDS, assign_folds, make_splits
 from .._parallel import results
 from .._progress import steps
 from .._threads import threads
-from ..estimators import LARGEST_GRAM, describe_for, digests_of
+from ..estimators import (
+    LARGEST_GRAM,
+    Labels,
+    Numbers,
+    by_rows,
+    describe_for,
+    digests_of,
+    relaxation_of,
+)
 from ._grid import (
     FACTOR,
     FARTHEST,
@@ -32,6 +45,34 @@ from ._table import choose, cv_results
 
 FEWEST_ROWS = 10
 """Fewer distinct rows are soon interpolated, where leave-one-out values mean nothing."""
+SOME, PARTS, ENOUGH = 400, 8, 1.5
+"""gamma is found with so many rows, or a part of all if that is more. Fewer than `ENOUGH` times as
+many in all are not worth it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows that a search learns from: all of them, or some."""
+
+    X: Any
+    target: Labels | Numbers
+    weights: np.ndarray
+    sample_weights: np.ndarray
+    digests: list
+
+    def part(self, rows):
+        """Some of the rows; classes that none of these has are left out."""
+        return Rows(
+            self.X[rows],
+            self.target.part(rows),
+            self.weights[rows],
+            self.sample_weights[rows],
+            [self.digests[row] for row in rows],
+        )
+
+    def dealt(self, n_parts):
+        """The number of the part, by content, that each row is dealt to; -1 without weight."""
+        return assign_folds(self.digests, self.target.key, self.sample_weights, n_parts)
 
 
 class PathSearch:
@@ -44,21 +85,24 @@ class PathSearch:
     """
 
     def __init__(self, options, model, X, target, weights, sample_weight):
-        self.options, self.model, self.X, self.target = options, model, X, target
-        self.weights = weights
+        self.options, self.model = options, model
         self.epsilons = make_epsilons(options.epsilons, options.min_ratio)
         self.Cs = [float(C) for C in options.Cs]
-        widths = WIDTHS if options.strategy == "grid" else SPAN
+        self.open = is_open(options.epsilons, options.min_ratio)
+        coarse_first = options.strategy == "coarse_to_fine"
+        widths = SPAN if coarse_first else WIDTHS
         self.gammas = make_gammas(options.gammas, options.kernel, X, weights, widths)
-        self.digests = digests_of(X, options.kernel)
+        self.walks = options.gammas is None and not isinstance(self.gammas[0], str)
+        self.walks = self.walks and not coarse_first
         own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
+        digests = digests_of(X, options.kernel)
+        self.rows = Rows(X, target, weights, own, digests)
         self.left_out = options.cv is None and self._can_leave_one_out()
-        self.folds = self._make_folds(own)
-        weighted = sample_weight is not None
-        self.score = Score(options.scoring, target, own, weighted, self.folds, options.threshold)
-        self.turned = never
-        if is_open(options.epsilons, options.min_ratio):
-            self.turned = error_has_turned if options.scoring is None else has_turned
+        if target.shares and not self.left_out:
+            self.rows = replace(self.rows, target=self._without_sharing(target))
+        self.weighted = sample_weight is not None
+        self.folds = self._make_folds(self.rows)
+        self.score = self._make_score(self.rows, self.folds)
         self.journal = Journal(options.results_file, self._fingerprint())
 
     def choose(self, table):
@@ -72,69 +116,122 @@ class PathSearch:
         """The table of all candidates."""
         if self.options.strategy == "coarse_to_fine":
             return self._coarse_to_fine()
-        found = self._judge(self.Cs, self.gammas)
-        if self.options.gammas is not None or isinstance(self.gammas[0], str):
-            return cv_results([candidates(found, self.epsilons)])
-        for _ in range(2 * FARTHEST):
-            table = cv_results([candidates(found, self.epsilons)])
-            index = self.choose(table)
-            learnt = self.options.scoring is not None or (
-                table["mean_test_score"][index] > LEARNT * self.score.of_constants()
-            )
-            new = self._beyond(table["params"][index]["gamma"] if learnt else max(self.gammas))
-            if new is None:
-                break
-            self.gammas.append(new)
-            found |= self._judge(self.Cs, [new])
-            found = dict(sorted(found.items(), key=lambda item: item[0][1]))
-        return cv_results([candidates(found, self.epsilons)])
+        if not self.walks:
+            return self._table([self._judge(self.Cs, self.gammas)])
+        some = self._some_rows()
+        if some is None:
+            return self._table([self._walk(self.rows, self.score, "loo")])
+        first = self._walk(some, self._make_score(some, self._make_folds(some)), "some")
+        gamma = self._best(first)["gamma"]
+        return self._table([first, self._judge(self.Cs, [gamma])], [len(some.weights), None])
 
-    def _beyond(self, gamma):
-        """The next value of gamma if the chosen one is at an end that may move, else None."""
-        start = self.gammas[: len(WIDTHS)]
-        if gamma == max(self.gammas):
+    def complete(self, model, best):
+        """A model with the best parameters, which are those that were judged."""
+        scheme = {"multi_class": "shared"} if self.rows.target.shares else {}
+        relaxation = self._relaxation(best["C"])
+        return model.set_params(**best, epsilon_unit="max", relaxation=relaxation, **scheme)
+
+    def _relaxation(self, C):
+        """How far solutions are relaxed: in folds not at all, unless a number says so."""
+        return relaxation_of(self._with(C=C, epsilon="auto" if self.left_out else 0.0))
+
+    def _with(self, **parameters):
+        """The model with other parameters; `clone` and `set_params` would be slow."""
+        model = copy(self.model)
+        vars(model).update(parameters)
+        return model
+
+    def _table(self, rounds, sizes=None):
+        rounds = [candidates(found, self.epsilons) for found in rounds]
+        n = len(self.rows.weights)
+        sizes = [n] * len(rounds) if sizes is None else [size or n for size in sizes]
+        return cv_results(rounds, sizes)
+
+    def _best(self, found):
+        """The parameters that some paths are the best with."""
+        table = self._table([found])
+        return table["params"][int(choose(table, "best"))]
+
+    def _walk(self, rows, score, name):
+        """Paths of more and more gammas, until the best is not at an end."""
+        gammas, found = self.gammas, {}
+        new = list(gammas)
+        while new:
+            found |= self._judge(self.Cs, new, rows, score, name)
+            found = dict(sorted(found.items(), key=lambda item: item[0][1]))
+            gammas = sorted({gamma for _, gamma in found})
+            new = self._beyond(gammas, self._table([found]), score)
+        return found
+
+    def _beyond(self, gammas, table, score):
+        """The next value of gamma, in a list, if the best one is at an end that may move."""
+        best = int(choose(table, "best"))
+        gamma, value = table["params"][best]["gamma"], table["mean_test_score"][best]
+        known = self.options.scoring is not None
+        if not known and value <= LEARNT * score.of_constants(self.left_out):
+            gamma = gammas[-1]
+        if gamma == gammas[-1]:
             new = gamma * FACTOR
-            return new if new < max(start) * FACTOR ** (FARTHEST + 0.5) else None
-        if gamma == min(self.gammas):
+            return [new] if new < max(self.gammas) * FACTOR ** (FARTHEST + 0.5) else []
+        if gamma == gammas[0]:
             new = gamma / FACTOR
-            return new if new > min(start) / FACTOR ** (FARTHEST + 0.5) else None
-        return None
+            return [new] if new > min(self.gammas) / FACTOR ** (FARTHEST + 0.5) else []
+        return []
+
+    def _some_rows(self):
+        """Rows to find gamma with, if there are many; None if all are needed."""
+        n = np.count_nonzero(self.rows.weights > 0)
+        count = max(SOME, n // PARTS)
+        if not self.left_out or n < ENOUGH * count or not by_rows(self.options.landmarks):
+            return None
+        some = self.rows.part(np.flatnonzero(self.rows.dealt(round(n / count)) == 0))
+        return some if self._fits(some) else None
+
+    def _fits(self, some):
+        """Whether some rows are a problem of the same kind."""
+        target, digests = some.target, len(set(some.digests))
+        return digests >= FEWEST_ROWS and (not target.classifies or len(target.classes) > 1)
 
     def _coarse_to_fine(self):
         gammas = coarse(self.gammas) if not isinstance(self.gammas[0], str) else self.gammas
         Cs = coarse(self.Cs)
-        first = candidates(self._judge(Cs, gammas), self.epsilons)
-        table = cv_results([first])
-        best = table["params"][int(choose(table, "best"))]
+        first = self._judge(Cs, gammas)
+        best = self._best(first)
         Cs, gammas = fine(best["C"], Cs), fine(best["gamma"], gammas)
-        return cv_results([first, candidates(self._judge(Cs, gammas), self.epsilons)])
+        return self._table([first, self._judge(Cs, gammas)])
 
-    def _judge(self, Cs, gammas):
-        """What is found for each ``(C, gamma)``."""
+    def _judge(self, Cs, gammas, rows=None, score=None, name="loo"):
+        """What is found for each ``(C, gamma)``; all rows are judged if none are given."""
         grid = Grid(self.epsilons, np.array(Cs))
-        judge = self._leave_one_out if self.left_out else self._in_folds
+        rows, score = self.rows if rows is None else rows, self.score if score is None else score
         with threads():
-            found = judge(grid, gammas)
+            if self.left_out:
+                found = self._leave_one_out(grid, gammas, rows, score, name)
+            else:
+                found = self._in_folds(grid, gammas)
         return {
             (float(C), gamma): judged
             for gamma, each in zip(gammas, found, strict=True)
             for C, judged in zip(Cs, each, strict=True)
         }
 
-    def _leave_one_out(self, grid, gammas):
+    def _leave_one_out(self, grid, gammas, rows, score, name):
         """By leave-one-out values; several gammas are worked on at the same time."""
-        keys = [[(str(gamma), str(C), "loo", 0) for C in grid.Cs] for gamma in gammas]
+        keys = [[(str(gamma), str(C), name, 0) for C in grid.Cs] for gamma in gammas]
         open_ = [g for g, some in enumerate(keys) if not all(k in self.journal.done for k in some)]
-        tasks = [(gammas[g], grid) for g in open_]
-        each = results(self._left_out_paths, tasks, self.options.n_jobs, "gammas", prefer="threads")
+        turned = never if not self.open else None if self.options.scoring is None else has_turned
+
+        def paths(gamma):
+            description = self._describe(gamma, rows)
+            shared = rows.target, grid, score, self._relaxation, self.model.tol, turned
+            return left_out_paths(description, *shared)
+
+        tasks = [(gammas[g],) for g in open_]
+        each = results(paths, tasks, self.options.n_jobs, "gammas", prefer="threads")
         for g, found in zip(open_, each if tasks else [], strict=True):
             for key, judged in zip(keys[g], found, strict=True):
                 self.journal.add(key, judged)
         return [[self.journal.done[key] for key in some] for some in keys]
-
-    def _left_out_paths(self, gamma, grid):
-        description = self._describe(gamma)
-        return left_out_paths(description, self.target, grid, self.score, self.turned)
 
     def _in_folds(self, grid, gammas):
         """In folds, several of which are worked on at the same time."""
@@ -142,12 +239,13 @@ class PathSearch:
 
     def _folds_of(self, gamma, grid):
         """Results of one gamma: all folds share the matrix."""
-        parts, description = {}, self._describe(gamma)
+        parts, description = {}, self._describe(gamma, self.rows)
+        relaxation = self._relaxation(np.inf)
 
         def judged(number, *points):
             if number not in parts:
-                shared = self.score, number, self.options.path_tol
-                parts[number] = FoldPaths(description, self.target, *shared)
+                shared = self.score, number, self.options.path_tol, relaxation
+                parts[number] = FoldPaths(description, self.rows.target, *shared)
             return parts[number].judged(*points)
 
         return [
@@ -156,7 +254,10 @@ class PathSearch:
 
     def _until_turned(self, gamma, C, epsilons, judged):
         """The points of one C, some after some until the mean of all folds has turned."""
-        some = len(epsilons) if self.turned is never else AHEAD
+        turned = never
+        if self.open:
+            turned = error_has_turned if self.options.scoring is None else has_turned
+        some = AHEAD if self.open else len(epsilons)
         done = []
         for first in range(0, len(epsilons), some):
             points = C, epsilons, first, min(some, len(epsilons) - first)
@@ -167,48 +268,59 @@ class PathSearch:
             for number, result in zip(open_, new, strict=True):
                 self.journal.add(keys[number], result)
             done.append(joined([self.journal.done[key] for key in keys], axis=1))
-            share = done[-1].n_support[-1].mean() / len(self.weights)
-            if self.turned(np.concatenate([points.scores for points in done]), share):
+            share = done[-1].n_support[-1].mean() / len(self.rows.weights)
+            if turned(np.concatenate([points.scores for points in done]), share):
                 break
         return joined(done, axis=0)
 
-    def _describe(self, gamma):
-        model = clone(self.model).set_params(gamma=gamma)
-        return describe_for(model, self.X, self.weights, self.target, self.digests)
+    def _describe(self, gamma, rows):
+        model = self._with(gamma=gamma)
+        return describe_for(model, rows.X, rows.weights, rows.target, rows.digests)
 
     def _can_leave_one_out(self):
         """Whether the columns are few enough for their products, and the rows not too few."""
-        if len(set(self.digests)) < FEWEST_ROWS:
+        if len(set(self.rows.digests)) < FEWEST_ROWS:
             return False
-        description = self._describe(self.gammas[0])
+        description = self._describe(self.gammas[0], self.rows)
         if description.matrix.shape[1] <= LARGEST_GRAM:
             return True
-        rows = max(len(task.rows) for task in self.target.tasks())
+        rows = max(len(task.rows) for task in self.rows.target.tasks())
         return description.own is not None and rows <= LARGEST_GRAM
 
-    def _make_folds(self, weights):
+    def _without_sharing(self, target):
+        """The same target with a machine for each pair of classes."""
+        if self.model.multi_class == "shared":
+            raise ValueError(
+                "multi_class='shared' is judged by leave-one-out values, which need cv=None, ten "
+                "distinct rows and at most 2048 columns. Use multi_class='ovo' or 'ovr'."
+            )
+        self.model.set_params(multi_class="ovo")
+        return replace(target, scheme="ovo", shares=False)
+
+    def _make_folds(self, rows):
         if self.options.cv is None:
-            number = assign_folds(self.digests, self.target.key, weights)
+            number = rows.dealt(N_FOLDS)
             every = range(number.max() + 1)
             pairs = [((number != i) & (number >= 0), number == i) for i in every]
             folds = [Fold(*map(np.flatnonzero, pair)) for pair in pairs]
         else:
-            y = self.target.y
-            splits = make_splits(self.options.cv, self.X, y, classifier=self.target.classifies)
+            target = rows.target
+            splits = make_splits(self.options.cv, rows.X, target.y, classifier=target.classifies)
             folds = [Fold(*pair) for pair in splits]
         if len(folds) < 2:
             raise ValueError(
                 f"At least two folds are needed, got {len(folds)}. Use another cv; the default "
                 "keeps equal rows together and needs two different ones."
             )
-        if not self.left_out and self.target.classifies and self.target.scheme != "multilabel":
-            n_classes = len(self.target.classes)
-            if any(len(np.unique(self.target.code[f.train])) < n_classes for f in folds):
-                raise ValueError(
-                    "A class has no training rows in one of the folds. Use fewer folds or "
-                    "stratified ones."
-                )
+        if not self.left_out:
+            _check_classes(rows.target, folds)
         return folds
+
+    def _make_score(self, rows, folds):
+        options = self.options
+        judged_by_loss = self.left_out and options.scoring is None
+        weights = rows.weights if judged_by_loss else rows.sample_weights
+        return Score(options.scoring, rows.target, weights, self.weighted, folds, options.threshold)
 
     def _fingerprint(self):
         if self.options.results_file is None:
@@ -218,9 +330,19 @@ class PathSearch:
         settings = [
             part for name in settings if name not in omitted for part in (name, settings[name])
         ]
-        target = self.target
+        rows, target = self.rows, self.rows.target
         y = (target.code, target.classes.tolist()) if target.classifies else (target.y,)
         folds = [part for fold in self.folds for part in fold]
         return fingerprint(
-            *self.digests, *y, self.weights, *settings, self.gammas, self.left_out, *folds
+            *rows.digests, *y, rows.weights, *settings, self.gammas, self.left_out, *folds
+        )
+
+
+def _check_classes(target, folds):
+    """Every fold must have training rows of every class."""
+    if not target.classifies or target.scheme == "multilabel":
+        return
+    if any(len(np.unique(target.code[fold.train])) < len(target.classes) for fold in folds):
+        raise ValueError(
+            "A class has no training rows in one of the folds. Use fewer folds or stratified ones."
         )

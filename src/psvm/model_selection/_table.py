@@ -7,13 +7,16 @@ DIGITS = 10
 """Digits of scores that count: models that are the same are not told apart by rounding."""
 MOST_DIGITS = 300
 """More of them behind the point overflow."""
-SHARE = 0.75
+SHARE = 0.5
 """Of a standard error of the difference by which the sparsest candidate may be worse."""
 RULES = ("auto", "best", "one_standard_error")
 
 
-def cv_results(rounds):
-    """The table of all rounds in the layout of scikit-learn's GridSearchCV."""
+def cv_results(rounds, sizes):
+    """The table of all rounds in the layout of scikit-learn's GridSearchCV.
+
+    The rounds have learnt from so many rows each: `sizes`.
+    """
     params = [combination for found in rounds for combination in found.params]
     scores = np.concatenate([found.scores for found in rounds])
     table = {"params": params}
@@ -31,7 +34,9 @@ def cv_results(rounds):
     for name in ("n_support", "fit_time"):
         values = np.concatenate([getattr(found, name) for found in rounds])
         table[f"mean_{name}"], table[f"std_{name}"] = values.mean(axis=1), values.std(axis=1)
-    table["iter"] = np.repeat(np.arange(len(rounds)), [len(found.params) for found in rounds])
+    lengths = [len(found.params) for found in rounds]
+    table["iter"] = np.repeat(np.arange(len(rounds)), lengths)
+    table["n_resources"] = np.repeat(sizes, lengths)
     return table
 
 
@@ -43,7 +48,7 @@ def without_rounding(scores):
 
 
 def choose(table, rule):
-    """Index of the chosen row of the table.
+    """Index of the chosen row of the table, among those of the round with the most rows.
 
     Parameters
     ----------
@@ -51,10 +56,11 @@ def choose(table, rule):
         From `cv_results`.
     rule : {"best", "one_standard_error", "sparsest"}
         "sparsest": the fewest support objects among all whose mean score is less than the best by
-        at most three quarters of a standard error of the difference. That is much smaller than
+        at most half a standard error of the difference. That is much smaller than
         the one of the score itself: rows that are hard to predict are hard for all candidates.
     """
-    mean = without_rounding(table["mean_test_score"])
+    mean, sizes = without_rounding(table["mean_test_score"]), table["n_resources"]
+    mean = np.where(sizes == sizes.max(), mean, np.nan)
     if not np.isfinite(mean).any():
         raise ValueError("All scores are NaN or infinite; check the scoring and the data.")
     best = int(np.nanargmax(mean))
