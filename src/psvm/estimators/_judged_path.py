@@ -1,19 +1,16 @@
 """Paths of solutions with the values of rows left out, and what these are worth."""
 
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
-from ..solvers import AHEAD, exact_path
 from ._epsilon import (
     DENSEST,
-    FEW,
-    FURTHER,
     NOTHING,
     count_distinct,
     judged_rows,
     largest_support,
+    left_out_points,
 )
 from ._judge import NumbersJudge, PairJudge
 from ._loo import LeaveOneOut
@@ -26,7 +23,7 @@ class JudgedPoints(NamedTuple):
     """Successive points of the path of one machine, or of T that share their support."""
 
     alphas: np.ndarray
-    """Solutions, of shape (m, T, P): relaxed ones of one machine."""
+    """Solutions before they are relaxed, of shape (m, T, P)."""
     decisions: np.ndarray
     """Leave-one-out values of the rows, of shape (m, T, L), with the constant of the model; NaN
     where they mean nothing."""
@@ -62,15 +59,19 @@ class LeftOutConstant:
         self.judge = kind(np.where(counts, description.weights, 0.0), self.loo.group, y)
 
     def left_out(self, alphas, Q=None, relaxation=0.0):
-        """Relaxed solutions, leave-one-out values, what to add to them, and what they lose.
+        """Relaxed solutions, and what is added to the mean of their target."""
+        decisions, relaxed = self.loo.decisions(alphas, Q, relaxation)
+        return relaxed, self.judged(decisions)[0]
+
+    def judged(self, decisions):
+        """What leave-one-out values ask to add to their constant, and what each row loses.
 
         Values that mean nothing are NaN and do not count for the constant.
         """
-        decisions, relaxed = self.loo.decisions(alphas, Q, relaxation)
         losses, shifts = self.judge(decisions)
         for point in np.flatnonzero(np.isnan(decisions[:, self.judge.weights > 0]).any(axis=1)):
             shifts[point] = self._known_shift(decisions[point])
-        return relaxed, decisions, shifts, losses[:, self.loo.group]
+        return shifts, losses[:, self.loo.group]
 
     def _known_shift(self, f):
         """That of values of which some mean nothing."""
@@ -109,8 +110,8 @@ class JudgedPath:
     def __init__(self, description, y, C, shares, relaxation, some, classifies):
         self.problem, self.shares = description.problem(y, C), shares
         self.description, self.relaxation = description, relaxation
-        rows = judged_rows(description) if some else None
-        self.constant = LeftOutConstant(description, self.problem, y, classifies, rows)
+        self.y, self.counts = y, judged_rows(description) if some else np.full(len(y), True)
+        self.constant = LeftOutConstant(description, self.problem, y, classifies, self.counts)
         judge, y = self.constant.judge, self.problem.y
         self.weights, self.least = judge.weights, judge.least
         if not classifies:
@@ -120,21 +121,33 @@ class JudgedPath:
 
     def __iter__(self):
         """Some points after some."""
-        problem, Q = self.problem, self.description.gram()
-        stops = problem.epsilon_max * self.shares[self.shares < 1]
-        empty = np.zeros((len(self.shares) - len(stops), problem.K.shape[1]))
-        if len(empty):
-            yield self._judged(empty, Q)
-        path = exact_path(Q, problem.l, problem.C, stops, len(self.weights))
-        few = True
-        while len(alphas := np.array(list(islice(path, FURTHER if few else AHEAD)))):
-            few = np.count_nonzero(alphas[-1]) <= FEW
-            yield self._judged(alphas, Q)
+        inside = self.shares[self.shares < 1]
+        # A path begins where all variables are 0; there may be several such points, or none.
+        n_empty = len(self.shares) - len(inside)
+        epsilons = self.problem.epsilon_max * np.concatenate([[1.0], inside])
+        rows = np.flatnonzero(self.counts)
+        blocks = left_out_points(
+            self.description, self.problem, self.y, epsilons, self.relaxation, rows
+        )
+        first = True
+        for block in blocks:
+            points = block[:1] * n_empty + block[1:] if first else block
+            first = False
+            if points:
+                yield self._judged(points)
 
-    def _judged(self, alphas, Q):
-        relaxed, decisions, shifts, losses = self.constant.left_out(alphas, Q, self.relaxation)
+    def _judged(self, points):
+        alphas = np.array([point.alpha for point in points])
+        decisions = np.array([point.decisions for point in points])
+        shifts, losses = self.constant.judged(decisions)
         decisions = decisions + shifts[:, None]
-        return JudgedPoints(relaxed[:, None], decisions[:, None], shifts[:, None], losses)
+        return JudgedPoints(alphas[:, None], decisions[:, None], shifts[:, None], losses)
+
+    def relaxed(self, alphas):
+        """Solutions that have gone their way to least squares."""
+        if self.relaxation == 0:
+            return alphas
+        return self.constant.left_out(alphas, self.description.gram(), self.relaxation)[0]
 
 
 class SharedPath:

@@ -93,7 +93,7 @@ def _follow(description, tasks, parts, machines, score, turned):
     began = time.perf_counter()
     for points in _together(machines):
         if score.needs_all:
-            scores = score.of_folds(_all_decisions(description, tasks, parts, points, score))
+            scores = score.of_folds(_all_decisions(description, tasks, machines, points, score))
         else:
             scores = score.of_losses(tasks, machines, points)
         alphas = [some.alphas.any(axis=1) for some in points]
@@ -129,26 +129,32 @@ def _together(paths):
         ready = [points[count:] if len(points.alphas) > count else None for points in ready]
 
 
-def _all_decisions(description, tasks, parts, points, score):
+def _all_decisions(description, tasks, machines, points, score):
     """Leave-one-out values of all machines, of shape (m, L, n_machines).
 
     Rows that a machine does not learn from are predicted by it.
     """
-    L, all_values = description.matrix.shape[0], []
-    for task, part, (alphas, left_out, shifts, _) in zip(tasks, parts, points, strict=True):
+    L, found = description.matrix.shape[0], []
+    for task, machine, (alphas, left_out, shifts, _) in zip(tasks, machines, points, strict=True):
         if not score.shifted:
             left_out, shifts = left_out - shifts[..., None], np.zeros_like(shifts)
         decisions = np.zeros((len(alphas), L, alphas.shape[1]))
         decisions[:, task.rows] = left_out.transpose(0, 2, 1)
         if len(task.rows) < L:
-            problem = part.problem(task.target, np.inf)
-            coefs, constants = zip(*(problem.K.coef(alpha) for alpha in alphas[:, 0]), strict=True)
             other = np.setdiff1d(np.arange(L), task.rows, assume_unique=True)
-            intercepts = np.array(constants) + problem.b + shifts[:, 0]
-            f = _predicted(description.matrix, other, part.columns, np.array(coefs), intercepts)
+            coefs, intercepts = _coefficients(machine.problem, machine.relaxed(alphas[:, 0]))
+            columns, intercepts = machine.description.columns, intercepts + shifts[:, 0]
+            f = _predicted(description.matrix, other, columns, coefs, intercepts)
             decisions[:, other, 0] = f.T
-        all_values.append(decisions)
-    return np.concatenate(all_values, axis=2)
+        found.append(decisions)
+    return np.concatenate(found, axis=2)
+
+
+def _coefficients(problem, alphas):
+    """Coefficients of the raw columns, and constants, of solutions."""
+    fits = [problem.K.coef(alpha) for alpha in alphas]
+    constants = np.array([constant for _, constant in fits]) + problem.b
+    return np.array([coef for coef, _ in fits]), constants
 
 
 def _predicted(matrix, rows, columns, coefs, intercepts):
@@ -232,10 +238,8 @@ class _MachinePaths:
         self.place = first + count
         alphas, shifts = np.array([solution.alpha for solution in points]), 0.0
         if self.score.shifted or self.relaxation > 0:
-            alphas, _, shifts, _ = self.constant.left_out(alphas, relaxation=self.relaxation)
-        fits = [self.problem.K.coef(alpha) for alpha in alphas]
-        self.coefs = np.array([coef for coef, _ in fits])
-        self.intercepts = np.array([constant for _, constant in fits]) + self.problem.b
+            alphas, shifts = self.constant.left_out(alphas, relaxation=self.relaxation)
+        self.coefs, self.intercepts = _coefficients(self.problem, alphas)
         self.intercepts += shifts if self.score.shifted else 0.0
 
     def _begin(self, C, epsilons):
