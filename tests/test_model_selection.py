@@ -143,7 +143,7 @@ def test_scores_are_the_squared_errors_of_cold_solves():
 def test_epsilon_is_a_share_of_its_maximum():
     X, y = moons()
     model = PSVCCV(**FEW).fit(X, y)
-    refitted = PSVC(epsilon=model.epsilon_, gamma=model.gamma_, relaxation=0.75).fit(X, y)
+    refitted = PSVC(epsilon=model.epsilon_, gamma=model.gamma_).fit(X, y)
     np.testing.assert_allclose(refitted.alpha_, model.alpha_, atol=1e-12)
     share = PSVC(epsilon=model.best_params_["epsilon"], epsilon_unit="max", gamma=model.gamma_)
     assert share.fit(X, y).epsilon_ == pytest.approx(model.epsilon_)
@@ -239,13 +239,55 @@ def test_default_scores_are_near_those_of_real_leave_one_out(scoring, relaxation
             assert score == pytest.approx(roc_auc_score(y, f), abs=0.05)
 
 
-def test_several_classes_are_judged_by_all_machines():
+@pytest.mark.parametrize("scheme", ["shared", "ovo", "ovr"])
+def test_several_classes_are_judged_by_all_machines(scheme):
     X, y = load_iris(return_X_y=True)
-    model = PSVCCV(scoring="accuracy", gammas=[0.2], epsilons=[0.3, 0.1]).fit(X, y)
+    options = {"multi_class": scheme, "relaxation": 0.75}
+    model = PSVCCV(scoring="accuracy", gammas=[0.2], epsilons=[0.3, 0.1], **options).fit(X, y)
     for row, share in enumerate(model.epsilons_):
-        one = PSVC(epsilon=share, epsilon_unit="max", gamma=0.2)
+        one = PSVC(epsilon=share, epsilon_unit="max", gamma=0.2, **options)
         f = cross_val_predict(one, X, y, cv=StratifiedKFold(30))
         assert model.cv_results_["mean_test_score"][row] == pytest.approx(np.mean(f == y), abs=0.03)
+
+
+def test_classes_share_their_support_unless_folds_are_given():
+    X, y = load_iris(return_X_y=True)
+    shared = PSVCCV(gammas=[0.2]).fit(X, y)
+    chosen = shared.best_estimator_
+    assert chosen.multi_class == "shared" and len(chosen.solutions_) == 1
+    pairs = PSVCCV(gammas=[0.2], multi_class="ovo").fit(X, y)
+    assert shared.n_support_ < pairs.n_support_
+    for parameters in ({"cv": 3}, {"Cs": [10.0]}):
+        model = PSVCCV(gammas=[0.2], epsilons=[0.1], **parameters).fit(X, y)
+        assert model.best_estimator_.multi_class == "ovo"
+        with pytest.raises(ValueError, match="'shared'"):
+            PSVCCV(gammas=[0.2], multi_class="shared", **parameters).fit(X, y)
+
+
+def test_gamma_is_found_with_some_of_many_rows(rng):
+    X, y = moons(500)
+    model = PSVCCV().fit(X, y)
+    table = model.cv_results_
+    some, all_ = np.unique(table["n_resources"])
+    assert some == 250 and all_ == 500 == table["n_resources"][model.best_index_]
+    whole = table["n_resources"] == all_
+    assert set(table["param_gamma"].data[whole]) == {model.gamma_}
+    best = int(np.argmax(np.where(whole, -np.inf, table["mean_test_score"])))
+    assert table["param_gamma"].data[best] == model.gamma_
+    assert model.gammas_[0] < model.gamma_ < model.gammas_[-1]
+    # The rows are drawn by their content.
+    order = rng.permutation(len(y))
+    assert PSVCCV().fit(X[order], y[order]).gamma_ == pytest.approx(model.gamma_)
+    # Given gammas are tried with all rows.
+    fixed = PSVCCV(gammas=model.gammas_, epsilons=[0.1]).fit(X, y)
+    assert set(fixed.cv_results_["n_resources"]) == {500}
+
+
+def test_rare_classes_need_not_be_among_the_rows_that_find_gamma():
+    X, y = moons(500)
+    X, y = np.vstack([X, [[3.0, 3.0]]]), np.append(y, 2)
+    model = PSVCCV(epsilons=6).fit(X, y)
+    assert model.classes_.tolist() == [0, 1, 2] and model.best_estimator_.multi_class == "shared"
 
 
 def test_many_columns_mean_real_folds(monkeypatch):

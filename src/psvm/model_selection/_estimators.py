@@ -38,7 +38,10 @@ class PSVCCV(ClassifierMixin, BaseCV):
     ----------
     {epsilons, min_ratio, Cs, gammas, cv, scoring, rule, strategy, path_tol}
     {n_jobs, results_file, verbose, relaxation, threshold}
-    class_weight, multi_class, decision_function_shape, probability
+    multi_class : {"auto", "shared", "ovo", "ovr"}, default="auto"
+        As for `PSVC`. "auto" is "shared" with ``cv=None``, infinite `Cs` and at most 2048 columns,
+        and "ovo" otherwise.
+    class_weight, decision_function_shape, probability
         As for `PSVC`.
 
     Attributes

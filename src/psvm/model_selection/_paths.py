@@ -116,10 +116,10 @@ def _follow(description, tasks, parts, machines, score, turned):
 
 def _together(paths):
     """The next points of several paths, as many of each as all have; their number varies."""
-    paths = [iter(path) for path in steps(paths, "machine")]
+    paths = [iter(path) for path in paths]
     ready = [None] * len(paths)
     while True:
-        for k, path in enumerate(paths):
+        for k, path in enumerate(steps(paths, "machine")):
             if ready[k] is None:
                 ready[k] = next(path, None)
             if ready[k] is None:
