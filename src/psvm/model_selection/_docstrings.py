@@ -3,7 +3,7 @@
 from .._docstrings import paragraphs
 
 PARAGRAPHS = paragraphs("""
-epsilons : int or array-like, default=40
+epsilons : int or array-like, default=50
     Shares of ``||K̃'y||_inf``, the epsilon from which on all variables are 0. A number: at most
     so many, each ``10 ** -0.2`` times the one before; a path ends earlier when its score has
     clearly turned. An array of numbers from 0 to 1: these. Each training set has its own
@@ -16,8 +16,9 @@ Cs : array-like, default=(inf,)
 gammas : array-like of float, "scale" or "auto", default=None
     Coefficients of "rbf", "laplacian" and "poly". None starts with 1/3 and 1 times "scale"
     and adds one that is 3 times smaller or larger while the best one is at that end, at most
-    four there. Many rows (400 with classes, 2000 with numbers) are not all needed for that: gamma
-    is found with a part of them, a half to an eighth, drawn by content. Other kernels have none.
+    four there. Many rows (200 for each class, 2000 with numbers) are not all needed for that:
+    gamma is found with a part of them, a half to an eighth, drawn by content. Other kernels have
+    none.
 cv : int, cross-validation generator or iterable, default=None
     None: leave-one-out values of each row, approximate as for ``epsilon="auto"`` of `{base}`.
     Rows are grouped into five folds, whose scores are the columns of the table. With more than

@@ -76,7 +76,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
     def __init__(
         self,
         *,
-        epsilons: int | ArrayLike = 40,
+        epsilons: int | ArrayLike = 50,
         min_ratio: float | None = None,
         Cs: ArrayLike = (np.inf,),
         gammas: ArrayLike | Literal["scale", "auto"] | None = None,
@@ -239,7 +239,7 @@ class PSVRCV(RegressorMixin, BaseCV):
     def __init__(
         self,
         *,
-        epsilons: int | ArrayLike = 40,
+        epsilons: int | ArrayLike = 50,
         min_ratio: float | None = None,
         Cs: ArrayLike = (np.inf,),
         gammas: ArrayLike | Literal["scale", "auto"] | None = None,

@@ -106,7 +106,8 @@ def _follow(description, tasks, parts, machines, score, turned):
         say(f"{sizes[-1]} support objects")
         if turned is not None and turned(each, sizes[-1] / n_distinct):
             break
-        if turned is None and path_is_over(-each.mean(axis=1), sizes, most, least):
+        losses = np.nan_to_num(-each.mean(axis=1), nan=np.inf)
+        if turned is None and path_is_over(losses, sizes, most, least):
             break
     judged = joined(done, axis=0)
     # The last points may have leapt to a support that is too large to be a choice.

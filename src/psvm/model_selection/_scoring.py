@@ -68,13 +68,16 @@ class Score:
         return np.transpose(each)
 
     def of_losses(self, tasks, machines, points):
-        """The negative mean losses of the rows of each fold, of shape (m, n_folds)."""
+        """The negative mean losses of the rows of each fold, of shape (m, n_folds).
+
+        Points with losses that are not finite have NaN.
+        """
         error, total = 0.0, 0.0
         for task, machine, (*_, losses) in zip(tasks, machines, points, strict=True):
             weights = machine.weights[:, None] * (self.shares[task.rows] > 0)
             finite = np.isfinite(losses).all(axis=1)
             error = error + np.where(finite[:, None], losses, 0.0) @ weights
-            error[~finite] = np.inf
+            error[~finite] = np.nan
             total = total + weights.sum(axis=0)
         return -error / total
 

@@ -47,8 +47,8 @@ FEWEST_ROWS = 10
 """Fewer distinct rows are soon interpolated, where leave-one-out values mean nothing."""
 MANY, SOME, PARTS = {"classes": 400, "numbers": 2000}, {"classes": 400, "numbers": 1000}, 8
 """With so many distinct rows gamma is found with a part of them: with about so many, but with no
-more than a half and no less than an eighth. Squared errors are noisier than the losses of
-classes."""
+more than a half and no less than an eighth. Squared errors are noisier than the losses of two
+classes, and more classes need more rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +189,9 @@ class PathSearch:
 
     def _some_rows(self):
         """Rows to find gamma with, if there are many; None if all are needed."""
-        kind = "classes" if self.rows.target.classifies else "numbers"
-        n = self.rows.n_distinct
+        target, n = self.rows.target, self.rows.n_distinct
+        kind = "classes" if target.classifies else "numbers"
+        n = 2 * n / len(target.classes) if target.classifies and target.alike else n
         if not self.left_out or n < MANY[kind] or not by_rows(self.options.landmarks):
             return None
         part = self.rows.dealt(int(np.clip(n // SOME[kind], 2, PARTS)))
