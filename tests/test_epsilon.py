@@ -150,9 +150,9 @@ def test_a_twin_of_each_row_changes_nothing_but_the_units(rng, decides):
     assert double.n_support_ == single.n_support_
 
 
-@pytest.mark.parametrize(("turned", "asked"), [(2.0, 5), (np.inf, 8)])
-def test_a_path_ends_when_the_loss_has_clearly_turned(turned, asked):
-    """After two losses beyond the smallest; otherwise after `PATIENCE` sizes of the support."""
+@pytest.mark.parametrize(("fewest", "asked"), [(100, 5), (0, 10)])
+def test_a_path_ends_when_the_loss_has_clearly_turned(fewest, asked):
+    """After two losses beyond the smallest; small supports may have some more sizes."""
     sizes, residuals = [3.0, 2.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], np.tile([1.0, -1.0], 20)
     judge = NumbersJudge(np.ones(40), np.arange(40), np.zeros(40))
     seen = []
@@ -160,10 +160,10 @@ def test_a_path_ends_when_the_loss_has_clearly_turned(turned, asked):
     def blocks():
         for n_support, size in enumerate(sizes):
             seen.append(size)
-            yield [PathPoint(size * residuals, n_support)]
+            yield [PathPoint(size * residuals, fewest + n_support)]
 
     epsilons = [10.0**-step for step in range(len(sizes))]
-    chosen = best_of_path(blocks(), judge, epsilons, 100, Clock(), turned=turned)
+    chosen = best_of_path(blocks(), judge, epsilons, 200, Clock())
     assert chosen.epsilon == epsilons[2]
     assert len(seen) == asked
 

@@ -125,9 +125,9 @@ class JudgedPath:
         # A path begins where all variables are 0; there may be several such points, or none.
         n_empty = len(self.shares) - len(inside)
         epsilons = self.problem.epsilon_max * np.concatenate([[1.0], inside])
-        rows = np.flatnonzero(self.counts)
+        rows, most = np.flatnonzero(self.counts), self.most
         blocks = left_out_points(
-            self.description, self.problem, self.y, epsilons, self.relaxation, rows
+            self.description, self.problem, self.y, epsilons, self.relaxation, rows, most
         )
         first = True
         for block in blocks:
@@ -168,7 +168,7 @@ class SharedPath:
     def __iter__(self):
         """One point after the other."""
         epsilons = self.task.largest * self.shares
-        for (point,) in self.task.path(epsilons, self.tol, np.flatnonzero(self.rows)):
+        for (point,) in self.task.path(epsilons, self.tol, self.rows):
             losses, _ = self.judge(point.decisions[None])
             shifts = self.judge.known_shift(point.decisions)
             decisions = point.decisions + shifts[:, None]

@@ -115,7 +115,7 @@ class SharedTask:
         chosen = best_of_path(path, self.judge(judged), epsilons, most, clock, errors)
         return chosen.epsilon, chosen.alpha
 
-    def path(self, epsilons, tol, judged, clock):
+    def path(self, epsilons, tol, judged, clock=None):
         """The leave-one-out values of some rows along the path, one point at a time.
 
         Small supports are those of the final solution, large ones almost.
