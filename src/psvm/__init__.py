@@ -20,8 +20,13 @@ if _t.TYPE_CHECKING:
     from . import sphered as sphered
     from .estimators import PSVC as PSVC
     from .estimators import PSVR as PSVR
+    from .estimators import MomentsPlan as MomentsPlan
+    from .estimators import RowSurvey as RowSurvey
+    from .estimators import fit_moments as fit_moments
+    from .matrix import FoldMoments as FoldMoments
     from .matrix import MatrixSpectrum as MatrixSpectrum
     from .matrix import Moments as Moments
+    from .matrix import RowBlocks as RowBlocks
     from .matrix import matrix_spectrum as matrix_spectrum
     from .model_selection import PSVCCV as PSVCCV
     from .model_selection import PSVRCV as PSVRCV
@@ -44,11 +49,11 @@ if _t.TYPE_CHECKING:
 
 _ROOMS = {
     "comparators": (),
-    "estimators": ("PSVC", "PSVR"),
+    "estimators": ("PSVC", "PSVR", "MomentsPlan", "RowSurvey", "fit_moments"),
     "evaluation": (),
     "io": (),
     "kernels": (),
-    "matrix": ("MatrixSpectrum", "Moments", "matrix_spectrum"),
+    "matrix": ("FoldMoments", "MatrixSpectrum", "Moments", "RowBlocks", "matrix_spectrum"),
     "model_selection": ("PSVCCV", "PSVRCV", "HeldOut", "cross_val_error"),
     "persistence": ("load", "save"),
     "problem": (),

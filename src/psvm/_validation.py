@@ -200,8 +200,8 @@ def check_vector(name, value):
     return array
 
 
-def check_weights(sample_weight, L):
-    """Weights as a float64 array, or None."""
+def check_weights(sample_weight, L, *, some=True):
+    """Weights as a float64 array, or None; unless `some` is False one must be positive."""
     if sample_weight is None:
         return None
     weights = check_vector("sample_weight", sample_weight)
@@ -214,7 +214,7 @@ def check_weights(sample_weight, L):
         raise ValueError("sample_weight must not be negative.")
     if weights.max() > np.finfo(float).max / (4 * L):
         raise ValueError("sample_weight is too large to be summed in double precision; scale it.")
-    if not weights.any():
+    if some and not weights.any():
         raise ValueError("sample_weight is zero for all rows; at least one must be positive.")
     return weights
 

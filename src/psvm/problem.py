@@ -130,3 +130,15 @@ def duality_gap(
     limit = epsilon / largest if largest > 0 else np.inf
     share = np.clip(share, -limit, limit)
     return max(float(0.5 * rr + penalty - share * ry + 0.5 * share**2 * rr), 0.0)
+
+
+def gap_of_products(alpha: np.ndarray, F: np.ndarray, rr: float, C: float, epsilon: float) -> float:
+    """`duality_gap` from ``rr = ||r||^2``, as a sum of terms that are small at the optimum."""
+    inner, penalty = float(alpha @ F), epsilon * np.abs(alpha).sum()
+    largest = np.abs(F).max(initial=0.0)
+    if np.isfinite(C):
+        return max(float(inner + penalty + C * np.maximum(np.abs(F) - epsilon, 0.0).sum()), 0.0)
+    share = 1.0 - inner / rr if rr > 0 else 0.0  # of r, which maximises the dual along its ray
+    limit = epsilon / largest if largest > 0 else np.inf
+    share = np.clip(share, -limit, limit)
+    return max(float(0.5 * rr * (1.0 - share) ** 2 + share * inner + penalty), 0.0)

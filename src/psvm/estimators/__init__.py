@@ -5,6 +5,8 @@ from ._calibration import Calibration, Steps
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import LARGEST_GRAM, LEAP, choose_epsilon, path_is_over
 from ._estimators import PSVC, PSVR, has_probability
+from ._fit_blocks import fit_blocks, survey_blocks
+from ._fit_moments import fit_moments
 from ._judged_path import JudgedPath, LeftOutConstant, SharedPath
 from ._kernel import (
     GAMMA,
@@ -19,6 +21,8 @@ from ._kernel import (
 from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
 from ._machine import finish_machine, relaxation_of
+from ._moments_plan import MomentsPlan
+from ._row_survey import RowSample, RowSurvey
 from ._sigmoid import Sigmoid
 from ._target import Labels, Numbers, OneVsOneMixin, Task, class_scores, fit_pairs, prepare
 from ._unwrap import (
@@ -32,7 +36,7 @@ from ._unwrap import (
     weights,
 )
 
-__all__ = ["PSVC", "PSVR"]
+__all__ = ["PSVC", "PSVR", "MomentsPlan", "RowSurvey", "fit_moments"]
 
 
 def __dir__():

@@ -128,14 +128,19 @@ def largest_support(description, most, relaxation):
 
     Relaxed solutions of almost all columns are all alike; otherwise epsilon still shrinks them.
     """
-    return min(most, ALMOST_ALL * description.usable.sum()) if relaxation > 0 else most
+    return largest_share(most, description.usable.sum(), relaxation)
 
 
-def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
+def largest_share(most, n_columns, relaxation):
+    """The same for so many columns that can be used."""
+    return min(most, ALMOST_ALL * n_columns) if relaxation > 0 else most
+
+
+def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, worth=0.0):
     """The largest epsilon that is good enough, along blocks of points of a path.
 
     The path ends at more than `most` support objects. The loss may exceed the smallest by some
-    standard `errors`.
+    standard `errors`, or by a share that is not `worth` more support objects.
     """
     found, losses, values = [], [], []
     for block in blocks:
@@ -145,7 +150,7 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
         sizes = [point.n_support for point in found]
-        if path_is_over(values, sizes, most, judge.least):
+        if path_is_over(values, sizes, most, judge.least, max(GAIN, worth)):
             break
         if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors):
             break
@@ -153,33 +158,34 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS):
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
             break
     else:
-        if _since_best(values) <= PATIENCE:
-            _warn_of_end(epsilons[-1] / epsilons[0])
+        if _since_best(values, max(GAIN, worth)) <= PATIENCE:
+            _warn_of_end(epsilons[len(values) - 1] / epsilons[0])
     # The last point may have leapt to a support that is too large to be a choice.
     sizes = np.array([point.n_support for point in found])
     values[1:][sizes[1:] > LEAP * most] = np.inf
     best = int(np.argmin(values))
     beyond, error = judge.differences(np.concatenate(losses), best)
-    chosen = int(np.argmax(beyond <= _good_enough(values[best], errors * error)))
+    allowed = np.maximum(_good_enough(values[best], errors * error), worth * values[best])
+    chosen = int(np.argmax(beyond <= allowed))
     return Chosen(epsilons[chosen], found[chosen].alpha)
 
 
-def path_is_over(values, sizes, most, least):
+def path_is_over(values, sizes, most, least, gain=GAIN):
     """Whether a path need not go on.
 
-    The criterion, its `values`, has clearly turned or is down to the `least` that means anything,
+    The criterion, its `values`, has clearly turned (it improved by no share `gain`) or is down to the `least` that means anything,
     or there are more than `most` support objects; `sizes` are their numbers.
     """
-    since = _since_best(values)
+    since = _since_best(values, gain)
     turned = since > LONGEST or _has_grown(sizes[-since:])
     return turned or sizes[-1] > most or min(values) <= least
 
 
-def _since_best(values):
-    """Number of points from the last that improved the criterion, with it."""
+def _since_best(values, gain):
+    """Number of points from the last that improved the criterion by a share, with it."""
     best = 0
     for place, value in enumerate(values):
-        if value < (1 - GAIN) * values[best]:
+        if value < (1 - gain) * values[best]:
             best = place
     return len(values) - best
 

@@ -16,12 +16,15 @@ from .._typing import (
     KernelLike,
     MatrixLike,
     RandomState,
+    StrPath,
     available_if,
 )
+from ..matrix import RowBlocks
 from ..solvers import Solver
 from ._base import BasePSVM, check_psvm
 from ._calibration import Calibration
 from ._docstrings import PARAGRAPHS
+from ._fit_blocks import BlockOptions, fit_blocks
 from ._target import Labels, prepare
 
 
@@ -185,22 +188,41 @@ class PSVC(ClassifierMixin, BasePSVM):
         tags.classifier_tags.multi_label = not self.probability
         return tags
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike | RowBlocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        standardize: bool = False,
+        checkpoint: StrPath | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
+            `RowBlocks` have y and the weights in them, and need not fit into memory.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels of two or more classes; or 0 and 1 for labels that may occur together.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as the row twice.
+        standardize : bool, default=False
+            Of `RowBlocks`: whether the kernel sees features of mean 0 and variance 1, as after
+            `sklearn.preprocessing.StandardScaler`. New objects are scaled likewise.
+        checkpoint : str or path-like, default=None
+            Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
+            from there; the file is removed at the end.
 
         Returns
         -------
         self : PSVC
         """
+        options = BlockOptions(standardize, checkpoint)
+        if isinstance(X, RowBlocks):
+            return fit_blocks(self, X, y, sample_weight, options)
+        options.refuse()
         solver = check_psvm(self)
         X, labels, weights = prepare(self, X, y, sample_weight)
         self._fit(X, labels, weights, solver)
@@ -309,22 +331,41 @@ class PSVR(RegressorMixin, BasePSVM):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike | RowBlocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        standardize: bool = False,
+        checkpoint: StrPath | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
+            `RowBlocks` have y and the weights in them, and need not fit into memory.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as the row twice.
+        standardize : bool, default=False
+            Of `RowBlocks`: whether the kernel sees features of mean 0 and variance 1, as after
+            `sklearn.preprocessing.StandardScaler`. New objects are scaled likewise.
+        checkpoint : str or path-like, default=None
+            Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
+            from there; the file is removed at the end.
 
         Returns
         -------
         self : PSVR
         """
+        options = BlockOptions(standardize, checkpoint)
+        if isinstance(X, RowBlocks):
+            return fit_blocks(self, X, y, sample_weight, options)
+        options.refuse()
         solver = check_psvm(self)
         X, numbers, weights = prepare(self, X, y, sample_weight)
         return self._fit(X, numbers, weights, solver)

@@ -29,6 +29,11 @@ def choose_kernel(model, X, weights):
 
     It is an object, or the name of a kernel with which X is the matrix itself.
     """
+    return kernel_with(model, lambda: choose_gamma(model.gamma, X, weights))
+
+
+def kernel_with(model, gamma):
+    """The same with ``gamma()``, if the kernel has a gamma."""
     kernel = model.kernel
     if isinstance(kernel, Kernel):
         return clone(kernel)  # that of the user may change its parameters
@@ -38,7 +43,7 @@ def choose_kernel(model, X, weights):
         return kernel
     return make_kernel(
         kernel,
-        gamma=choose_gamma(model.gamma, X, weights),
+        gamma=gamma(),
         degree=model.degree,
         coef0=model.coef0,
         theta=model.theta,
@@ -138,13 +143,23 @@ class UserKernel(Kernel):
 
 def choose_gamma(gamma, X, weights):
     """Gamma as a number: "auto" is ``1 / n_features``, "scale" is that over the variance of X."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = weighted_variance(X, weights) if _is_scale(gamma) else 1.0
+    return gamma_for(gamma, X.shape[1], variance)
+
+
+def gamma_for(gamma, n_features, variance):
+    """The same for vectors with this variance of all entries."""
     if not isinstance(gamma, str):
         return gamma
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = weighted_variance(X, weights) if gamma == "scale" else 1.0
+    variance = variance if _is_scale(gamma) else 1.0
     if not np.isfinite(variance):
         raise ValueError(
             "X has entries too large to be squared in double precision; scale the features, or "
             "give gamma a number."
         )
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+    return 1.0 / (n_features * variance) if variance > 0 else 1.0
+
+
+def _is_scale(gamma):
+    return isinstance(gamma, str) and gamma == "scale"

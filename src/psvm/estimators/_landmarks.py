@@ -39,7 +39,7 @@ def _check_rule(name, rule):
         check_choice(name, rule, RULES)
     elif _is_count(rule):
         check_positive_integer(name, rule)
-    elif rule is not None and not _is_rule(rule) and not isinstance(rule, Iterable):
+    elif rule is not None and not is_rule(rule) and not isinstance(rule, Iterable):
         raise TypeError(
             f"{name} must be objects, a number of them, one of {', '.join(RULES)} or an "
             f"object with fit, got {shown(rule)}."
@@ -53,7 +53,7 @@ LANDMARKS = {"landmarks": _check_rule, "n_landmarks": Integer(least=1), "random_
 def check_landmarks(rule, kernel):
     """Check that the parameters `landmarks` and `kernel` suit each other."""
     any_objects = isinstance(rule, str) and rule in ("all", "random")
-    if _is_rule(rule) and not any_objects and not getattr(kernel, "takes_vectors", True):
+    if is_rule(rule) and not any_objects and not getattr(kernel, "takes_vectors", True):
         raise ValueError(
             f"landmarks={rule!r} needs vectors, which {kernel!r} does not take. Use 'random' or "
             "give the descriptive objects themselves."
@@ -100,7 +100,7 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     -------
     Objects of the same kind as X.
     """
-    if not _is_rule(rule):
+    if not is_rule(rule):
         return _check_given(rule, X, kernel, names)
     rows = np.flatnonzero(weights > 0)
     if len(rows) < X.shape[0]:
@@ -181,7 +181,8 @@ def by_rows(rule):
     return rule is None or (isinstance(rule, str) and rule == "all")
 
 
-def _is_rule(rule):
+def is_rule(rule):
+    """Whether the parameter `landmarks` says how they are found, not what they are."""
     return isinstance(rule, str) or _is_count(rule) or hasattr(rule, "fit")
 
 

@@ -113,7 +113,7 @@ class LeaveOneOut:
         if not len(used):
             none = flat[:, :0]
             return self._left_out(none, used, Y, targets, flat, none, none), relaxed
-        factor, used, A = _independent(Q, used, A)
+        factor, used, A = independent(Q, used, A)
         inverse = dtrtri(factor, lower=True)[0]
         squares = inverse.T @ (inverse @ B[used])
         relaxed[:, used] = (A[used] + relaxation * (squares - A[used])).T
@@ -237,7 +237,7 @@ class KeptColumns:
         self._place[new], self._n = np.arange(first, last), last
 
 
-def _independent(Q, used, A):
+def independent(Q, used, A):
     """The factor of columns that do not depend on each other, these columns, and A in them.
 
     Several machines may use more columns than their span has dimensions. The variables of those

@@ -1,6 +1,7 @@
 """Kernels as small objects: ``kernel(X, Z)`` is the matrix of all values, ``k1 + k2`` a kernel."""
 
 from ._base import Constant, Kernel, Normalized, PreparedParts, Product, Sum, normalized
+from ._rescaled import Rescaled
 from ._sequence import Sequence, parse_fasta, read_fasta
 from ._sequence_alignment import LocalAlignment, NeedlemanWunsch, SmithWaterman
 from ._sequence_features import FeatureKernel, FeatureMap, FeatureTable
@@ -24,6 +25,7 @@ __all__ = [
     "Plummer",
     "Polynomial",
     "Product",
+    "Rescaled",
     "Sequence",
     "Sine",
     "SmithWaterman",

@@ -4,8 +4,10 @@ from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times, with_norms
 from ._dense import DenseMatrix
 from ._distances import SquaredDistances, city_block_tiles, row_products, row_slices
 from ._factory import as_matrix, check_matrix
+from ._fold_moments import FoldMoments, FoldSums
 from ._kernel import KernelMatrix
 from ._moments import SMALL, Moments, moments_of
+from ._row_blocks import RowBlock, RowBlocks, check_block
 from ._sparse import SparseMatrix
 from ._spectrum import MatrixSpectrum, matrix_spectrum
 from ._standardized import Standardized
@@ -13,12 +15,17 @@ from ._storage import (
     as_dense,
     by_columns,
     can_be_centred,
+    column_moments,
     dense_copy,
     drop_columns,
     fill_missing,
+    hashed_folds,
     missing_entries,
     object_digests,
     row_digests,
+    row_hashes,
+    scaled_columns,
+    stacked_rows,
     storage_of,
     stored_columns,
     stored_parts,
@@ -29,9 +36,12 @@ from ._storage import (
 __all__ = [
     "DataMatrix",
     "DenseMatrix",
+    "FoldMoments",
     "KernelMatrix",
     "MatrixSpectrum",
     "Moments",
+    "RowBlock",
+    "RowBlocks",
     "SparseMatrix",
     "Standardized",
     "as_matrix",

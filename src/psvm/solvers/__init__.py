@@ -13,9 +13,9 @@ from ._dual import (
     primal,
     start_solution,
 )
-from ._exact import AHEAD, exact_path
+from ._exact import AHEAD, exact_path, products_solution
 from ._follow import follow
-from ._group import GroupSolution, group_path, group_solve
+from ._group import GroupSolution, certified_group, group_path, group_solve
 from ._path import LARGEST_HOMOTOPY, epsilon_path, epsilon_paths
 from ._path_result import EpsilonPath
 from ._smo import SMO

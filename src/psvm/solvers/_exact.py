@@ -3,6 +3,9 @@
 import numpy as np
 
 from .._core._active_set import ActiveSet
+from ..problem import PRECISION as SMALLEST_ALLOWED
+from ..problem import gap_of_products, kkt_violation, objective
+from ._solution import Solution, Status
 
 AHEAD = 2
 """Points of a path that are looked at together."""
@@ -51,3 +54,47 @@ def exact_path(Q, l, C, epsilons, rank=None):
         alpha = np.zeros(P)
         alpha[index] = small.alpha
         yield alpha
+
+
+def products_solution(alpha, F, l, rr, problem, tol, *, source, n_iter=1, time=0.0):
+    """The certified solution alpha of a problem that is known by products alone.
+
+    Parameters
+    ----------
+    alpha, F : ndarray of shape (P,)
+        The variables and their gradient.
+    l : ndarray of shape (P,)
+        ``K̃'y``.
+    rr : float
+        ``||y - K̃ alpha||^2``.
+    problem : dict
+        `C`, `epsilon`, `coef` and `intercept` of the solution.
+    tol : float
+        KKT violation that is allowed, relative to epsilon.
+    source : {"rows", "moments"}
+        What F was computed from.
+    n_iter, time
+        As in `Solution`.
+
+    Returns
+    -------
+    Solution
+    """
+    C, epsilon = problem["C"], problem["epsilon"]
+    violation = float(kkt_violation(alpha, F, C, epsilon).max(initial=0.0))
+    largest = np.abs(l).max(initial=0.0)
+    allowed = max(tol * (epsilon or largest), SMALLEST_ALLOWED * largest)
+    return Solution(
+        alpha=alpha,
+        F=F,
+        objective=objective(alpha, F, l, epsilon),
+        gap=gap_of_products(alpha, F, rr, C, epsilon),
+        kkt_violation=violation,
+        status=Status.OPTIMAL if violation <= allowed else Status.STALLED,
+        n_iter=n_iter,
+        n_q_columns=len(alpha),
+        n_blocks=0,
+        time=time,
+        source=source,
+        **problem,
+    )

@@ -11,7 +11,7 @@ machine t, and row A_j is zero in all machines or in none. One machine is the P-
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class GroupSolution(StatusByName):
         Newton steps.
     epsilon : float
         Parameter of the problem that was solved.
+    source : {"moments", "rows"}, default="moments"
+        What F and the certificate were recomputed from: sums over the rows, or the rows.
+    rounding : float, default=0.0
+        Of sums, the most by which rounding may have changed an entry of F, if that is known.
     """
 
     A: np.ndarray
@@ -70,6 +74,8 @@ class GroupSolution(StatusByName):
     status: Status
     n_iter: int
     epsilon: float
+    source: str = "moments"
+    rounding: float = 0.0
 
     @property
     def support(self) -> np.ndarray:
@@ -198,6 +204,24 @@ def _descend(newton, Q, B, epsilon, allowed, start, last, clock):
         if settled or _violation(A, F, epsilon) <= allowed or newton.n_iter >= last or clock.over:
             return A, F
         here = max(least, LATER * outside)
+
+
+def certified_group(solution, F, B, yy, tol):
+    """A solution with its certificate from another gradient F and other products, of the rows."""
+    A, epsilon = solution.A, solution.epsilon
+    violation = _violation(A, F, epsilon)
+    allowed = max(tol * epsilon, PRECISION * _norms(B).max(initial=0.0))
+    stopped = solution.status if solution.status is not Status.OPTIMAL else Status.STALLED
+    return replace(
+        solution,
+        F=F,
+        objective=float(0.5 * np.vdot(A, F - B) + epsilon * _norms(A).sum()),
+        gap=_gap(A, F, B, epsilon, yy),
+        kkt_violation=violation,
+        status=Status.OPTIMAL if violation <= allowed else stopped,
+        source="rows",
+        rounding=0.0,
+    )
 
 
 def _gradient(Q, B, A):

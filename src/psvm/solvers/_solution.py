@@ -75,6 +75,10 @@ class Solution(StatusByName):
         Coefficients of the raw columns of K.
     intercept : float
         Constant of the predictor ``K @ coef + intercept``.
+    source : {"rows", "moments"}, default="rows"
+        What F and the certificate were recomputed from: the rows, or their sums.
+    rounding : float, default=0.0
+        Of sums, the most by which rounding may have changed an entry of F.
 
     Examples
     --------
@@ -102,6 +106,8 @@ class Solution(StatusByName):
     epsilon: float
     coef: np.ndarray
     intercept: float
+    source: str = "rows"
+    rounding: float = 0.0
 
     @classmethod
     def certified(

@@ -1,0 +1,104 @@
+"""A fit to rows that are read block by block."""
+
+from dataclasses import dataclass
+from itertools import chain
+
+from sklearn.base import is_classifier
+
+from .._progress import progress, steps
+from .._threads import threads
+from .._typing import StrPath
+from ._base import check_psvm
+from ._fit_moments import fit_moments
+from ._moments_plan import MomentsPlan
+from ._row_survey import SAMPLE, survey_of
+
+
+@dataclass(frozen=True)
+class BlockOptions:
+    """How a fit to `RowBlocks` goes."""
+
+    standardize: bool = False
+    """As for `MomentsPlan.make`."""
+    checkpoint: StrPath | None = None
+    """A file from which an interrupted fit goes on."""
+
+    def refuse(self):
+        """Refuse options that are set: X is a matrix."""
+        if self.standardize or self.checkpoint is not None:
+            raise ValueError(
+                "standardize and checkpoint are options of a fit to RowBlocks. Scale a matrix by "
+                "StandardScaler in a pipeline, or use RowBlocks(X, y)."
+            )
+
+
+def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
+    """Fit a `PSVC` or `PSVR` to `RowBlocks`.
+
+    Rows that can be read again are read three times: for the survey, for the sums, and for the
+    certificate. An iterator is read once, and its first blocks are the survey.
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+    blocks : RowBlocks
+    y, sample_weight
+        Must be None: they are in the blocks.
+    options : BlockOptions, default=None
+
+    Returns
+    -------
+    PSVC or PSVR
+        The model, fitted.
+    """
+    check_psvm(model)
+    options = BlockOptions() if options is None else options
+    if y is not None or sample_weight is not None:
+        raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
+    with threads(), progress(type(model).__name__, model.verbose):
+        survey, blocks = survey_blocks(blocks, labels=is_classifier(model))
+        plan = MomentsPlan.make(
+            model,
+            survey,
+            standardize=options.standardize,
+            feature_names=blocks.feature_names,
+        )
+        sums = plan.sum(steps(blocks, "block"))
+        again = blocks if blocks.rereadable else None
+        return fit_moments(model, plan, sums, survey=survey, blocks=again)
+
+
+def survey_blocks(blocks, *, labels):
+    """The survey of `RowBlocks`, and the blocks to be summed; of an iterator, all of them again."""
+    if blocks.rereadable:
+        survey = None
+        for block in steps(blocks, "block"):
+            part = survey_of(block, labels, None if survey is None else survey.bound)
+            survey = part if survey is None else survey + part
+        return survey, blocks
+    first, remaining = [], iter(blocks)
+    n_rows = 0
+    for block in remaining:
+        first.append(block)
+        n_rows += block.X.shape[0]
+        if n_rows >= SAMPLE:
+            break
+    survey = sum(survey_of(block, labels) for block in first)
+    return survey, _Continued(chain(first, remaining), blocks)
+
+
+class _Continued:
+    """Blocks that were read, and those that follow."""
+
+    rereadable = False
+
+    def __init__(self, blocks, source):
+        self.blocks, self.source = blocks, source
+
+    @property
+    def feature_names(self):
+        """Names of the columns."""
+        return self.source.feature_names
+
+    def __iter__(self):
+        return iter(self.blocks)

@@ -1,0 +1,466 @@
+"""What is summed over rows: the kernel, what describes, the coding of the target, the folds."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from .._folds import N_FOLDS
+from .._threads import threads
+from .._typing import ArrayLike, MatrixLike, Stored
+from .._validation import check_choice, check_integer, check_number, kernel_values, shown
+from ..kernels import Kernel, Rescaled
+from ..matrix import (
+    BLOCK_BYTES,
+    FoldMoments,
+    FoldSums,
+    RowBlock,
+    as_dense,
+    block_slices,
+    can_be_centred,
+    check_block,
+    hashed_folds,
+    row_hashes,
+    scaled_columns,
+)
+from ._base import check_psvm
+from ._description import is_measured, rounded
+from ._kernel import UserKernel, gamma_for, kernel_with
+from ._landmarks import find_landmarks, is_rule
+from ._row_survey import RowSurvey
+from ._target import Labels, Numbers
+
+DRAWN = 500
+"""Rows that describe unless the parameters say otherwise."""
+TILE = 4
+"""Blocks of kernel values that are summed together, as a multiple of BLOCK_BYTES."""
+ABOUT = 2000
+"""Rows of the sample that tell about where the values of the columns lie."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MomentsPlan:
+    """What is summed over rows, fixed before the first one is seen.
+
+    It holds everything that is the same for all rows: the kernel with its numbers, the descriptive
+    objects, how the target is coded, and the number of folds. So each block of rows can be summed
+    wherever it is, by `moments`, and the sums add up. A plan can be pickled. Make it by
+    `MomentsPlan.make`.
+
+    Parameters
+    ----------
+    kernel : Kernel or None
+        None if the columns of X are the descriptive objects (``kernel="dyadic"``).
+    objects : array, sparse matrix or None
+        What describes, in the units of X; None with ``kernel="dyadic"``.
+    classes : ndarray or None
+        The labels of a classification, in order.
+    class_factors : ndarray or None
+        Weights of the classes, which are multiplied with those of the rows.
+    n_outputs : int or None
+        The number of columns of a y of numbers; None if it has one dimension.
+    origin : ndarray of shape (P + T,)
+        About the means of the columns of K and of the targets, around which is summed.
+    n_features : int
+        The number of columns of X.
+    feature_names : ndarray of str or None
+        Their names.
+    n_folds : int
+        Folds of the cross-validation. The fold of a row depends on its content only, and equal
+        rows share a fold. Rows that describe are in no fold: they always train.
+    dtype : dtype
+        Precision of the kernel values; they are summed in double precision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVC, MomentsPlan, RowSurvey, fit_moments
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = np.hypot(*X.T) < 1
+    >>> parts = [(X[i : i + 500], y[i : i + 500]) for i in range(0, 2000, 500)]
+    >>> survey = sum(RowSurvey.of(*part, labels=True) for part in parts)
+    >>> plan = MomentsPlan.make(PSVC(landmarks="random"), survey)
+    >>> sums = sum(plan.moments(*part) for part in parts)
+    >>> sums
+    FoldMoments(n_rows=2000, n_folds=5, n_columns=100, n_targets=1)
+    >>> model = fit_moments(PSVC(), plan, sums)
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    kernel: Kernel | None
+    objects: Any
+    classes: np.ndarray | None
+    class_factors: np.ndarray | None
+    n_outputs: int | None
+    origin: np.ndarray
+    n_features: int
+    feature_names: np.ndarray | None = None
+    n_folds: int = N_FOLDS
+    dtype: Any = np.float64
+    own: None = field(default=None, init=False)
+    """The descriptive objects have no place among the rows."""
+
+    @classmethod
+    def make(
+        cls,
+        model: Any,
+        survey: RowSurvey,
+        *,
+        standardize: bool = False,
+        n_folds: int = N_FOLDS,
+        feature_names: Any = None,
+    ) -> MomentsPlan:
+        """The plan that the parameters of a model mean for rows with this survey.
+
+        Parameters
+        ----------
+        model : PSVC or PSVR
+            Its parameters about kernel, gamma, landmarks and weights of classes are used.
+        survey : RowSurvey
+            Of all rows, or of some that are like them. All classes must be among them.
+        standardize : bool, default=False
+            Whether the kernel sees features of mean 0 and variance 1 (`StandardScaler`); those of
+            sparse rows have variance 1 only. The columns of ``kernel="dyadic"`` are always
+            standardised.
+        n_folds : int, default=5
+            Folds of the cross-validation.
+        feature_names : array-like of str, default=None
+            Names of the columns of X.
+
+        Returns
+        -------
+        MomentsPlan
+        """
+        check_psvm(model)
+        check_integer("n_folds", n_folds, least=2)
+        _check_possible(model, survey)
+        kernel = _kernel_for(model, survey, standardize)
+        classes, factors, n_outputs = _target_of(model, survey)
+        d = len(survey.means)
+        names = None if feature_names is None else np.asarray(feature_names, dtype=object)
+        objects = None if kernel is None else _objects_for(model, survey, kernel, names)
+        T = n_outputs or (1 if classes is None or len(classes) == 2 else len(classes))
+        P = d if objects is None else objects.shape[0]
+        plan = cls(
+            kernel,
+            objects,
+            classes,
+            factors,
+            n_outputs,
+            np.zeros(P + T),
+            d,
+            names,
+            n_folds,
+            np.dtype(model.dtype),
+        )
+        sample = survey.sample
+        some = slice(0, ABOUT)
+        weights = sample.weights[some] / sample.weights[some].sum()
+        K, Y = plan.columns(sample.X[some]), plan.coded(sample.y[some])
+        return replace(plan, origin=np.concatenate([weights @ K, weights @ Y]))
+
+    @property
+    def n_targets(self) -> int:
+        """T: one for two classes or one number per row, otherwise one for each class or output."""
+        if self.classes is not None:
+            return 1 if len(self.classes) == 2 else len(self.classes)
+        return self.n_outputs or 1
+
+    @property
+    def n_columns(self) -> int:
+        """P, the number of columns of K."""
+        return len(self.origin) - self.n_targets
+
+    @property
+    def places(self) -> tuple[np.ndarray, int]:
+        """Places of the columns among all, and how many there are."""
+        return np.arange(self.n_columns), self.n_columns
+
+    @property
+    def target(self) -> Labels | Numbers:
+        """`Labels` or `Numbers` without any rows."""
+        if self.classes is None:
+            return Numbers(np.empty(0 if self.n_outputs is None else (0, self.n_outputs)))
+        return Labels(self.classes, None, "ovo" if len(self.classes) == 2 else "ovr")
+
+    @cached_property
+    def key(self) -> str:
+        """A checksum of the plan: sums with the same one add up."""
+        digest = hashlib.blake2b(digest_size=16)
+        for part in (*_content(self.kernel), self.objects, self.classes, self.class_factors):
+            _feed(digest, part)
+        for part in (self.n_outputs, self.origin, self.n_features, self.n_folds, str(self.dtype)):
+            _feed(digest, part)
+        return digest.hexdigest()
+
+    def moments(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> FoldMoments:
+        """The sums over some rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            A weight of 2 is the same as the row twice, 0 as without it.
+
+        Returns
+        -------
+        FoldMoments
+        """
+        return self.sum([RowBlock(X, y, sample_weight, "rows")])
+
+    def sum(self, blocks: Iterable[RowBlock]) -> FoldMoments:
+        """The sums over blocks of rows, which takes less memory than adding up their moments.
+
+        Parameters
+        ----------
+        blocks : iterable of RowBlock
+            Such as `RowBlocks`.
+
+        Returns
+        -------
+        FoldMoments
+        """
+        sums = self.start()
+        with threads():
+            for block in blocks:
+                self.add(sums, block)
+        return sums.moments(self.key)
+
+    def start(self) -> FoldSums:
+        """Sums without rows."""
+        return FoldSums(self.origin, self.n_targets, self.n_folds)
+
+    def add(self, sums: FoldSums, block: RowBlock) -> None:
+        """Add the rows of a block to sums."""
+        block = check_block(block, self.n_features)
+        rows, Y, weights = self._rows(block)
+        folds = self.folds_of(block.X[rows])
+        order = np.argsort(folds, kind="stable")
+        for tile in self._tiles(len(rows)):
+            some = order[tile]
+            ends = np.searchsorted(folds[some], np.arange(self.n_folds + 1), side="right")
+            sums.add(self._centred(block.X[rows[some]], Y[some]), weights[some], ends)
+
+    def centred_tiles(
+        self, blocks: Iterable[RowBlock]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Rows of K and targets, minus `origin`, and weights, some rows at a time."""
+        P = self.n_columns
+        for block in blocks:
+            rows, Y, weights = self._rows(check_block(block, self.n_features))
+            for tile in self._tiles(len(rows)):
+                Z = self._centred(block.X[rows[tile]], Y[tile])
+                yield Z[:, :P], Z[:, P:], weights[tile]
+
+    def columns(self, X: Stored) -> np.ndarray:
+        """Rows of K as doubles: kernel values of checked rows with what describes."""
+        if self.kernel is None:
+            return as_dense(X).astype(np.float64, copy=False)
+        prepared = self.kernel.prepare(rounded(X, self.kernel, self.dtype))
+        return kernel_values(self.kernel.evaluate, prepared, self._described, finite=True)
+
+    def coded(self, y: np.ndarray, where: str = "y") -> np.ndarray:
+        """Targets as numbers, of shape (n, T): -1 and +1 for classes."""
+        if self.classes is None:
+            shape = () if self.n_outputs is None else (self.n_outputs,)
+            if y.dtype.kind not in "biuf" or y.shape[1:] != shape:
+                raise ValueError(
+                    f"{where}: y must be numbers, {self.n_outputs or 1} for each row, got "
+                    f"{y.dtype} data of shape {y.shape}."
+                )
+            return y.reshape(len(y), -1).astype(np.float64, copy=False)
+        code = self.class_codes(y, where)
+        if len(self.classes) == 2:
+            return (2.0 * code - 1.0)[:, None]
+        Y = np.full((len(y), len(self.classes)), -1.0)
+        Y[np.arange(len(y)), code] = 1.0
+        return Y
+
+    def folds_of(self, X: Stored) -> np.ndarray:
+        """The fold of each row; `n_folds` for those that describe, which are in no fold."""
+        hashes = row_hashes(X)
+        folds = hashed_folds(hashes, self.n_folds)
+        if self.objects is not None:
+            place = np.searchsorted(self._described_hashes, hashes)
+            place = np.minimum(place, len(self._described_hashes) - 1)
+            folds[self._described_hashes[place] == hashes] = self.n_folds
+        return folds
+
+    def __repr__(self) -> str:
+        what = "the columns of X" if self.kernel is None else repr(self.kernel)
+        return (
+            f"MomentsPlan({what}, n_columns={self.n_columns}, n_targets={self.n_targets}, "
+            f"n_folds={self.n_folds})"
+        )
+
+    def __getstate__(self):
+        cached = ("key", "_described", "_described_hashes")
+        return {k: v for k, v in vars(self).items() if k not in cached}
+
+    @cached_property
+    def _described(self):
+        return self.kernel.prepare(rounded(self.objects, self.kernel, self.dtype))
+
+    @cached_property
+    def _described_hashes(self):
+        return np.sort(row_hashes(self.objects))
+
+    def _rows(self, block):
+        """Rows of a block with weight: their places, targets and weights."""
+        X, y, weights, where = block
+        Y = self.coded(y, where)
+        weights = np.ones(X.shape[0]) if weights is None else weights
+        if self.class_factors is not None:
+            weights = weights * self.class_factors[self.class_codes(y, where)]
+        rows = np.flatnonzero(weights > 0)
+        return rows, Y[rows], weights[rows]
+
+    def _tiles(self, n):
+        """Slices of so many rows whose kernel values are in memory together."""
+        return block_slices(n, 8 * len(self.origin), size=TILE * BLOCK_BYTES)
+
+    def _centred(self, X, Y):
+        """``[K, Y]`` minus `origin`."""
+        P = self.n_columns
+        Z = np.empty((X.shape[0], len(self.origin)))
+        np.subtract(self.columns(X), self.origin[:P], out=Z[:, :P])
+        np.subtract(Y, self.origin[P:], out=Z[:, P:])
+        return Z
+
+    def class_codes(self, y: np.ndarray, where: str = "y") -> np.ndarray:
+        """The number of the class of each row."""
+        if self.classes is None:
+            raise ValueError("The plan is one of numbers: there are no classes.")
+        code = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        wrong = np.flatnonzero(self.classes[code] != y)
+        if len(wrong):
+            raise ValueError(
+                f"{where}: the label {shown(y[wrong[0]])} in row {wrong[0]} of the block is none "
+                f"of the {len(self.classes)} classes of the plan."
+            )
+        return code
+
+
+def _check_possible(model, survey):
+    """Refuse parameters with which nothing can be summed."""
+    if model.kernel == "precomputed" and isinstance(model.kernel, str):
+        raise ValueError(
+            "kernel='precomputed' needs all rows at once. Use kernel='dyadic' for a matrix whose "
+            "columns are other objects."
+        )
+    if isinstance(model.kernel, Kernel) and not model.kernel.takes_vectors:
+        raise ValueError(f"Blocks of rows are vectors, which {model.kernel!r} does not take.")
+    if isinstance(model.landmarks, str) and model.landmarks == "all":
+        raise ValueError(
+            "landmarks='all' needs all rows at once. Give a number of landmarks, or leave it out."
+        )
+    if survey.weight == 0:
+        raise ValueError("There are no rows with weight.")
+    if (survey.classes is not None) != is_classifier(model):
+        kind = "labels" if is_classifier(model) else "numbers"
+        raise ValueError(f"{type(model).__name__} needs a survey of {kind}.")
+
+
+def _kernel_for(model, survey, standardize):
+    """The kernel with its numbers; None if X is the matrix itself."""
+    if is_measured(model):
+        return None
+    n, variances = len(survey.means), survey.variances
+    means = survey.means
+    if standardize:
+        scale = np.sqrt(variances)
+        scale[~(scale > 10 * np.finfo(float).eps * np.abs(means))] = 1.0
+        dense = can_be_centred(survey.sample.X)
+        means, variances = (0.0 if dense else means / scale), variances / np.square(scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = float(np.mean(variances) + np.var(means))
+    kernel = kernel_with(model, lambda: gamma_for(model.gamma, n, variance))
+    if not standardize:
+        return kernel
+    if isinstance(kernel, UserKernel):
+        raise ValueError("standardize=True needs a kernel of psvm, not a function.")
+    return Rescaled(kernel, scale, survey.means if dense else None)
+
+
+def _target_of(model, survey):
+    """Classes, their factors, and the number of outputs."""
+    if survey.classes is None:
+        y = survey.sample.y
+        return None, None, None if y.ndim == 1 else y.shape[1]
+    if len(survey.classes) < 2:
+        raise ValueError("The number of classes has to be greater than one; got 1 class.")
+    if model.multi_class == "ovo" and len(survey.classes) > 2:
+        raise ValueError(
+            "multi_class='ovo' needs sums for each pair of classes. Use 'shared' or 'ovr' for "
+            "blocks of rows."
+        )
+    return survey.classes, _factors(model.class_weight, survey), None
+
+
+def _factors(class_weight, survey):
+    """The factor of the weights of each class that `class_weight` means."""
+    if class_weight is None:
+        return None
+    if not isinstance(class_weight, dict):
+        check_choice("class_weight", class_weight, ("balanced",))
+        return survey.weight / (len(survey.classes) * survey.class_weights)
+    for label, weight in class_weight.items():
+        check_number(f"class_weight[{shown(label)}]", weight, least=0)
+    return np.array([class_weight.get(label, 1.0) for label in survey.classes.tolist()])
+
+
+def _objects_for(model, survey, kernel, names):
+    """What describes: rows of the sample, centres of them, or what the user gives."""
+    rule, sample = model.landmarks, survey.sample
+    # The order of hashes is as good as any draw, and does not depend on the blocks.
+    first = np.unique(sample.hashes, return_index=True)[1]
+    if rule is None:
+        return sample.X[first[:DRAWN]]
+    if isinstance(rule, str) and rule == "random":
+        return sample.X[first[: model.n_landmarks]]
+    scaled = isinstance(kernel, Rescaled) and is_rule(rule)
+    found = find_landmarks(
+        rule,
+        scaled_columns(sample.X, kernel.centre, kernel.scale) if scaled else sample.X,
+        sample.weights,
+        count=model.n_landmarks,
+        kernel=kernel,
+        names=names,
+        random_state=model.random_state,
+    )
+    if not scaled:
+        return found
+    centre = 0.0 if kernel.centre is None else kernel.centre
+    return as_dense(found) * kernel.scale + centre
+
+
+def _content(kernel):
+    """The name of a kernel and its parameters, one after the other."""
+    if kernel is None:
+        return ["columns"]
+    parts = [type(kernel).__name__]
+    for name, value in sorted(kernel.get_params(deep=False).items()):
+        parts += [name, *(_content(value) if isinstance(value, Kernel) else [value])]
+    return parts
+
+
+def _feed(digest, part):
+    """Add a number, text or array to a checksum."""
+    if hasattr(part, "shape") and part.shape:
+        part = as_dense(part)
+        digest.update(f"{part.dtype.kind}{part.shape}".encode())
+        numeric = part.dtype.kind in "biuf"
+        digest.update(part.astype("<f8").tobytes() if numeric else str(part.tolist()).encode())
+    else:
+        digest.update(repr(part.item() if hasattr(part, "item") else part).encode() + b"\0")

@@ -1,0 +1,214 @@
+"""The moments of the folds of rows that are never together in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+
+from ._base import plus_outer
+from ._moments import LEAST, Moments
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldMoments:
+    """`Moments` of rows, kept apart by the fold of a cross-validation that each row is in.
+
+    They add up like moments, fold by fold: ``a + b`` are those of two sets of rows together,
+    ``a - b`` those without some rows. `MomentsPlan.moments` makes them.
+
+    Parameters
+    ----------
+    folds : tuple of (Moments or None)
+        Those of each fold; None for a fold without rows.
+    rest : Moments or None
+        Those of the rows that are in no fold: they always train.
+    n_rows : int
+        The number of rows with weight.
+    plan : str
+        The key of the plan that says what was summed. Sums of different plans do not add up.
+    n_terms : int
+        Terms that were added one after the other, at most: rounding grows with them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVR, MomentsPlan, RowSurvey
+    >>> rng = np.random.default_rng(0)
+    >>> K = rng.normal(size=(100, 3))
+    >>> y = K[:, 0] + 0.1 * rng.normal(size=100)
+    >>> plan = MomentsPlan.make(PSVR(kernel="dyadic"), RowSurvey.of(K, y, labels=False))
+    >>> both = plan.moments(K[:60], y[:60]) + plan.moments(K[60:], y[60:])
+    >>> both
+    FoldMoments(n_rows=100, n_folds=5, n_columns=3, n_targets=1)
+    >>> bool(np.allclose(both.total.means, K.mean(axis=0)))
+    True
+    >>> (both - plan.moments(K[:60], y[:60])).n_rows
+    40
+    """
+
+    folds: tuple[Moments | None, ...]
+    rest: Moments | None
+    n_rows: int
+    plan: str
+    n_terms: int
+
+    @classmethod
+    def by_group(cls, groups: Sequence[FoldMoments]) -> FoldMoments:
+        """Sums with the rows of each group as a fold: a site, a day, a file.
+
+        Parameters
+        ----------
+        groups : sequence of FoldMoments
+            The sums of two or more groups, of one plan.
+
+        Returns
+        -------
+        FoldMoments
+        """
+        groups = list(groups)
+        if len(groups) < 2:
+            raise ValueError(f"Folds are two or more groups of rows, got {len(groups)}.")
+        for other in groups[1:]:
+            groups[0]._check_like(other)
+        n_rows = sum(group.n_rows for group in groups)
+        n_terms = max(group.n_terms + len(group.folds) for group in groups)
+        totals = tuple(group.total for group in groups)
+        return cls(totals, None, n_rows, groups[0].plan, n_terms)
+
+    @cached_property
+    def total(self) -> Moments:
+        """The moments of all rows."""
+        return self._sum((*self.folds, self.rest))
+
+    def without(self, fold: int) -> Moments:
+        """The moments of all rows but those of a fold, added up from the other folds.
+
+        Parameters
+        ----------
+        fold : int
+
+        Returns
+        -------
+        Moments
+        """
+        return self._sum((*self.folds[:fold], *self.folds[fold + 1 :], self.rest))
+
+    def __add__(self, other: FoldMoments) -> FoldMoments:
+        if not isinstance(other, FoldMoments):
+            return NotImplemented
+        return self._combined(other, _added, self.n_rows + other.n_rows)
+
+    def __radd__(self, other: int) -> FoldMoments:
+        return self if isinstance(other, int) and other == 0 else NotImplemented  # for `sum`
+
+    def __sub__(self, other: FoldMoments) -> FoldMoments:
+        if not isinstance(other, FoldMoments):
+            return NotImplemented
+        return self._combined(other, _taken, self.n_rows - other.n_rows)
+
+    def __repr__(self) -> str:
+        some = next((m for m in (*self.folds, self.rest) if m is not None), None)
+        size = f", n_columns={some.n_columns}, n_targets={some.n_targets}" if some else ""
+        return f"FoldMoments(n_rows={self.n_rows}, n_folds={len(self.folds)}{size})"
+
+    def _combined(self, other, combine, n_rows):
+        self._check_like(other)
+        folds = tuple(combine(a, b) for a, b in zip(self.folds, other.folds, strict=True))
+        rest = combine(self.rest, other.rest)
+        n_terms = max(self.n_terms, other.n_terms) + 1
+        return replace(self, folds=folds, rest=rest, n_rows=n_rows, n_terms=n_terms)
+
+    def _check_like(self, other):
+        if self.plan != other.plan or len(self.folds) != len(other.folds):
+            raise ValueError(
+                "The sums were made by different plans and do not add up: make one plan, and use "
+                "it for all rows."
+            )
+
+    def _sum(self, parts):
+        some = [part for part in parts if part is not None]
+        if not some:
+            raise ValueError("There are no rows with weight.")
+        return sum(some[1:], some[0])
+
+
+def _added(a, b):
+    """Moments of both."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+def _taken(a, b):
+    """Moments of a without b."""
+    if b is None:
+        return a
+    if a is None:
+        raise ValueError("The rows to be taken away are not among those that were summed.")
+    return None if abs(a.weight - b.weight) <= LEAST * a.weight else a - b
+
+
+class FoldSums:
+    """Sums of the rows of each fold that grow in place, around fixed numbers.
+
+    Parameters
+    ----------
+    origin : ndarray of shape (n,)
+        About the means of the columns of ``Z = [K, Y]``.
+    n_targets, n_folds : int
+    """
+
+    def __init__(self, origin, n_targets, n_folds):
+        self.origin, self.n_targets, self.n_rows = origin, n_targets, 0
+        n, count = len(origin), n_folds + 1
+        self.weights, self.sums = np.zeros(count), np.zeros((count, n))
+        self.cross = np.zeros((count, n, n)).transpose(0, 2, 1)  # lower triangles, by columns
+        self.n_terms = np.zeros((2, count), dtype=np.intp)  # in one addition, and additions
+
+    def add(self, Z, weights, ends):
+        """Add rows.
+
+        Parameters
+        ----------
+        Z : ndarray of shape (m, n)
+            Rows minus `origin`, by fold, those without a fold last. It is overwritten.
+        weights : ndarray of shape (m,)
+            Positive.
+        ends : sequence of int
+            Where the rows of each fold end.
+        """
+        root = np.sqrt(weights)
+        Z *= root[:, None]
+        start = 0
+        for fold, end in enumerate(ends):
+            if end > start:
+                rows = slice(start, end)
+                # S += Z'Z
+                S = dsyrk(1.0, Z[rows].T, 1.0, self.cross[fold], lower=True, overwrite_c=True)
+                if not np.shares_memory(S, self.cross):
+                    self.cross[fold] = S
+                self.sums[fold] += root[rows] @ Z[rows]
+                self.weights[fold] += weights[rows].sum()
+                self.n_terms[0, fold] = max(self.n_terms[0, fold], end - start)
+                self.n_terms[1, fold] += 1
+            start = end
+        self.n_rows += len(Z)
+
+    def moments(self, plan):
+        """The sums as `FoldMoments` of a plan with this key."""
+        parts = [self._moments(fold) for fold in range(len(self.weights))]
+        n_terms = int(self.n_terms.sum(axis=0).max())
+        return FoldMoments(tuple(parts[:-1]), parts[-1], self.n_rows, plan, n_terms)
+
+    def _moments(self, fold):
+        weight = float(self.weights[fold])
+        if weight == 0:
+            return None
+        rest = self.sums[fold] / weight
+        S = np.tril(self.cross[fold])
+        S = np.ascontiguousarray(S + np.tril(S, -1).T)
+        return Moments(weight, self.origin, rest, plus_outer(S, -weight, rest), self.n_targets)

@@ -1,0 +1,213 @@
+"""Rows that are read block by block, wherever they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._typing import ArrayLike
+from .._validation import as_array, check_array, check_number, check_stored, check_weights, shown
+
+MEGABYTE = 2**20
+
+
+class RowBlock(NamedTuple):
+    """Some rows, one after the other in their source."""
+
+    X: Any
+    y: Any
+    """Labels or numbers, one or a line of them for each row."""
+    sample_weight: Any = None
+    where: str = "block"
+    """Where the rows come from, for errors: a file, the number of a block, a range of rows."""
+
+
+class RowBlocks:
+    """Rows of data in blocks: what `PSVC` and `PSVR` are fitted to where X does not fit in memory.
+
+    Only one block is in memory at a time. Each is checked when it is read, and an error names the
+    block and its rows.
+
+    Parameters
+    ----------
+    source : array, memory map, sparse matrix, list, callable or iterable
+        The rows X, which are cut into blocks; or blocks as tuples ``(X, y)`` or ``(X, y, weights)``
+        in a list or any other collection that can be gone through again, or from a callable that
+        returns a new iterator of them each time. An iterator, such as a generator, can be read
+        once: that is enough for the sums, while landmarks and scaling come from its first blocks.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+        Labels or numbers, if `source` is X.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows, if `source` is X.
+    memory : float, default=64
+        Megabytes that a block of X may have, if `source` is X.
+    names : list of str, default=None
+        Names of the columns; None takes those of the first block if it is a DataFrame.
+
+    Attributes
+    ----------
+    rereadable : bool
+        Whether the rows can be read more than once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVC, RowBlocks
+    >>> def blocks():
+    ...     for seed in range(5):
+    ...         rng = np.random.default_rng(seed)
+    ...         X = rng.normal(size=(400, 2))
+    ...         yield X, np.where(np.hypot(*X.T) < 1, "near", "far")
+    >>> model = PSVC(landmarks=50).fit(RowBlocks(blocks))
+    >>> model.predict([[0.1, 0.2], [2.0, 1.0]])
+    array(['near', 'far'], dtype='<U4')
+    """
+
+    rereadable: bool
+
+    def __init__(
+        self,
+        source: Any | Callable[[], Iterator[Any]] | Iterable[Any],
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        memory: float = 64.0,
+        names: list[str] | None = None,
+    ) -> None:
+        check_number("memory", memory, above=0)
+        self.memory, self._names, self._used = memory, names, False
+        self.feature_names: np.ndarray | None = None
+        if y is not None:
+            self._open, self.rereadable = _cutter(source, y, sample_weight, memory), True
+        elif hasattr(source, "shape"):
+            raise ValueError(
+                "RowBlocks needs y beside a matrix X; or blocks (X, y) in a list, from a callable "
+                "or from an iterator."
+            )
+        elif sample_weight is not None:
+            raise ValueError("Weights of blocks stand in the blocks: (X, y, weights).")
+        else:
+            self._open, self.rereadable = _opener(source)
+
+    def __iter__(self) -> Iterator[RowBlock]:
+        if self._used and not self.rereadable:
+            raise ValueError(
+                "The iterator of blocks has been read already. Give RowBlocks a callable that "
+                "returns a new one each time, such as the generator function itself."
+            )
+        self._used, width, start = True, None, 0
+        for number, given in enumerate(self._open()):
+            block = _as_block(given, number, start)
+            if number == 0:
+                names = getattr(block.X, "columns", None) if self._names is None else self._names
+                self.feature_names = None if names is None else np.asarray(names, dtype=object)
+            block = check_block(block, width)
+            start, width = start + block.X.shape[0], block.X.shape[1]
+            if block.X.shape[0]:
+                yield block
+        if start == 0:
+            raise ValueError("There are no rows in the blocks.")
+
+
+def check_block(block, width=None):
+    """A block with checked arrays; errors name it. `width` is the number of columns, if known."""
+    X, y, weights, where = block
+    try:
+        X = check_array(
+            "X",
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+        )
+        y = as_array("y", y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = y[:, 0]
+        if y.ndim not in (1, 2) or len(y) != X.shape[0]:
+            raise ValueError(f"y has the shape {y.shape}, but X has {X.shape[0]} rows.")
+        weights = None if X.shape[0] == 0 else check_weights(weights, X.shape[0], some=False)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{where}: {error}") from error
+    if width is not None and X.shape[1] != width:
+        raise ValueError(f"{where}: X has {X.shape[1]} columns, but {width} are expected.")
+    _check_finite(X, y, where)
+    return RowBlock(X, y, weights, where)
+
+
+def _check_finite(X, y, where):
+    """Refuse NaN and infinity, and say where the first one is."""
+    values = X.data if sp.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        fine = np.isfinite(values.sum()) or np.isfinite(values).all()
+    if not fine:
+        if sp.issparse(X):
+            place = np.argmax(~np.isfinite(X.data))
+            row, column = np.searchsorted(X.indptr, place, side="right") - 1, X.indices[place]
+        else:
+            row, column = np.argwhere(~np.isfinite(X))[0]
+        raise ValueError(
+            f"{where}: there is NaN or infinity in row {row} of the block, column {column} of X. "
+            "Impute it, or leave out the row."
+        )
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        row = np.argwhere(~np.isfinite(y))[0][0]
+        raise ValueError(f"{where}: there is NaN or infinity in row {row} of the block, in y.")
+
+
+def _as_block(given, number, start):
+    """A tuple of a source as a block that knows where it is from."""
+    if isinstance(given, RowBlock):
+        return given
+    if not isinstance(given, tuple | list) or len(given) not in (2, 3):
+        raise TypeError(f"A block must be a tuple (X, y) or (X, y, weights), got {shown(given)}.")
+    X, y, weights = (*given, None)[:3]
+    shape = getattr(X, "shape", None)
+    rows = shape[0] if shape else len(X)
+    return RowBlock(X, y, weights, f"block {number} (rows {start} to {start + rows - 1})")
+
+
+def _opener(source):
+    """A function that begins to read blocks, and whether it can be called again."""
+    if callable(source):
+        return source, True
+    if not isinstance(source, Iterable) or isinstance(source, str | bytes | dict):
+        raise TypeError(
+            "RowBlocks takes a matrix X with y, or blocks (X, y) in a list, from a callable or "
+            f"from an iterator, got {shown(source)}."
+        )
+    return (lambda: iter(source)), not isinstance(source, Iterator)
+
+
+def _cutter(X, y, sample_weight, memory):
+    """A function that cuts a matrix into blocks."""
+    X = check_stored("X", X)
+    if not hasattr(X, "shape"):
+        X = as_array("X", X)
+    if len(X.shape) != 2:
+        raise ValueError(f"X must have rows and columns, got the shape {tuple(X.shape)}.")
+    L = X.shape[0]
+    y = y if hasattr(y, "shape") else as_array("y", y)
+    if len(y) != L:
+        raise ValueError(f"y has {len(y)} entries, but X has {L} rows.")
+    if sp.issparse(X):
+        X = X.tocsr()
+        row_bytes = 12 * X.nnz / max(L, 1)
+    else:
+        row_bytes = 8 * X.shape[1]
+    step = max(int(memory * MEGABYTE / max(row_bytes, 1)), 16)
+    get = X.iloc.__getitem__ if hasattr(X, "iloc") else X.__getitem__
+    labels = y.iloc if hasattr(y, "iloc") else y
+
+    def blocks():
+        for start in range(0, L, step):
+            rows = slice(start, min(start + step, L))
+            weights = None if sample_weight is None else sample_weight[rows]
+            where = f"rows {start} to {rows.stop - 1}"
+            yield RowBlock(get(rows), labels[rows], weights, where)
+
+    return blocks
