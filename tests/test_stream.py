@@ -1,32 +1,555 @@
 """Fits to rows that are read block by block."""
 
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import warnings
+
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from sklearn.datasets import make_moons
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from psvm import PSVC, PSVR, MomentsPlan, RowBlocks, RowSurvey, fit_moments
+import psvm
+import reference
+from psvm import PSVC, PSVR, FoldMoments, MomentsPlan, RowBlocks, RowSurvey, fit_moments
+from psvm.kernels import RBF, Rescaled
+from psvm.matrix import row_hashes
+
+CLOSE = {"rtol": 0, "atol": 1e-10}
+"""Sums in another order differ by rounding. With a given epsilon that is not too small, the
+solution differs by that times the condition of the products, which is moderate here."""
+FIXED = {"epsilon": 0.02, "epsilon_unit": "max", "relaxation": 0.0}
 
 
 def moons(n=600, seed=0):
-    return make_moons(n, noise=0.25, random_state=seed)
+    X, y = make_moons(n, noise=0.25, random_state=seed)
+    return X, np.array(["low", "high"])[y]
 
 
-def test_any_blocks_in_any_order_give_the_same_model():
+def cut(X, y, weights=None, step=70):
+    parts = (X, y) if weights is None else (X, y, weights)
+    return [tuple(part[i : i + step] for part in parts) for i in range(0, X.shape[0], step)]
+
+
+def plan_and_sums(model, X, y, weights=None, **options):
+    labels = isinstance(model, PSVC)
+    plan = MomentsPlan.make(model, RowSurvey.of(X, y, weights, labels=labels), **options)
+    return plan, plan.moments(X, y, weights)
+
+
+def naive_K(plan, X):
+    """Kernel values as the plan means them, one by one."""
+    if plan.kernel is None:
+        return np.asarray(X, dtype=float)
+    squares = np.square(X[:, None] - plan.objects[None]).sum(axis=2)
+    return np.exp(-plan.kernel.gamma * squares)
+
+
+# Rows in blocks
+
+
+def test_sources_give_the_same_rows(tmp_path):
+    X, y = moons(100)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    sources = [
+        RowBlocks(X, y, memory=1e-3),
+        RowBlocks(mapped, y, memory=1e-3),
+        RowBlocks(X.tolist(), y.tolist()),
+        RowBlocks(np.asfortranarray(X), y),
+        RowBlocks(cut(X, y)),
+        RowBlocks(lambda: iter(cut(X, y))),
+        RowBlocks(iter(cut(X, y))),
+    ]
+    for source in sources:
+        blocks = list(source)
+        assert_array_equal(np.concatenate([block.X for block in blocks]), X)
+        assert_array_equal(np.concatenate([block.y for block in blocks]), y)
+    assert [source.rereadable for source in sources] == [True] * 6 + [False]
+    assert len(list(sources[0])) > 1
+    with pytest.raises(ValueError, match="read already"):
+        list(sources[-1])
+
+
+def test_sparse_blocks_are_the_dense_ones(rng):
+    X = rng.normal(size=(300, 12)) * (rng.random((300, 12)) < 0.3)
+    y = X[:, 0] - 2 * X[:, 3] + 0.1 * rng.normal(size=300)
+    assert_array_equal(row_hashes(sp.csr_array(X)), row_hashes(X))
+    for model in (
+        PSVR(kernel="dyadic", **FIXED),
+        PSVR(landmarks="random", n_landmarks=40, **FIXED),
+    ):
+        dense = clone(model).fit(RowBlocks(X, y))
+        sparse = clone(model).fit(RowBlocks(sp.csr_array(X), y, memory=1e-3))
+        assert_allclose(sparse.predict(X), dense.predict(X), **CLOSE)
+
+
+def test_data_frames_name_the_features():
+    pandas = pytest.importorskip("pandas")
+    X, y = moons(80)
+    frame = pandas.DataFrame(X, columns=["left", "right"])
+    model = PSVC(kernel="dyadic").fit(RowBlocks(frame, pandas.Series(y), memory=1e-3))
+    assert model.feature_names_in_.tolist() == ["left", "right"]
+    assert list(model.support_objects_) == ["left", "right"]
+    assert_array_equal(
+        model.predict(frame), PSVC(kernel="dyadic").fit(RowBlocks(frame, y)).predict(frame)
+    )
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ([(np.ones((3, 2)), [0, 1, 0]), (np.array([[1, 2], [np.nan, 1]]), [0, 1])],
+         r"block 1 \(rows 3 to 4\): there is NaN or infinity in row 1 of the block, column 0"),
+        ([(np.ones((3, 2)), [0, 1, 0]), (np.ones((2, 3)), [0, 1])], r"block 1 .*3 columns, but 2"),
+        ([(np.ones((3, 2)), [0, 1])], r"block 0 .*y has the shape"),
+        ([(np.ones((3, 2)), [0, 1, 1], [1, -1, 1])], r"block 0 .*sample_weight"),
+        ([np.ones((3, 2))], "A block must be a tuple"),
+        ([], "no rows"),
+        ([(np.ones((3, 2)), [0, 0, 0])], "greater than one"),
+    ],
+)  # fmt: skip
+def test_errors_name_the_block(blocks, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        PSVC().fit(RowBlocks(blocks))
+
+
+def test_bad_sparse_entries_are_named():
+    X = sp.csr_array(np.array([[0.0, 1.0], [0.0, np.inf]]))
+    with pytest.raises(ValueError, match=r"rows 0 to 1: .* row 1 of the block, column 1"):
+        list(RowBlocks(X, [0, 1]))
+
+
+def test_what_row_blocks_refuse():
+    X, y = moons(20)
+    for arguments, message in (
+        ((X,), "needs y"),
+        ((cut(X, y), None, np.ones(20)), "stand in the blocks"),
+        ((X, y[:3]), "y has 3 entries"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            RowBlocks(*arguments)
+    with pytest.raises(TypeError, match="RowBlocks takes"):
+        RowBlocks(3)
+    with pytest.raises(ValueError, match="use fit\\(blocks\\)"):
+        PSVC().fit(RowBlocks(X, y), y)
+    with pytest.raises(ValueError, match="options of a fit to RowBlocks"):
+        PSVC().fit(X, y, standardize=True)
+    for model, message in (
+        (PSVC(kernel="precomputed"), "precomputed"),
+        (PSVC(landmarks="all"), "landmarks='all'"),
+        (PSVC(kernel=psvm.kernels.Spectrum(3)), "does not take"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.fit(RowBlocks(X, y))
+
+
+# Sums
+
+
+def test_sums_are_the_moments_of_the_folds():
     X, y = moons()
-    rows = np.random.default_rng(1).permutation(len(X))
-    whole = PSVC(landmarks="random", n_landmarks=30).fit(RowBlocks(X, y))
-    cut = [(X[rows[i : i + 70]], y[rows[i : i + 70]]) for i in range(0, len(X), 70)]
-    parts = PSVC(landmarks="random", n_landmarks=30).fit(RowBlocks(cut))
-    assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=0, atol=1e-8)
+    weights = np.random.default_rng(2).integers(0, 3, len(X)).astype(float)
+    plan, sums = plan_and_sums(PSVC(landmarks=10, random_state=0), X, y, weights)
+    K, folds = naive_K(plan, X), plan.folds_of(X)
+    target = np.where(y == plan.classes[1], 1.0, -1.0)
+    assert sums.n_rows == np.count_nonzero(weights)
+    assert len(set(folds)) == 5
+    for fold, part in enumerate(sums.folds):
+        rows = (folds == fold) & (weights > 0)
+        w = weights[rows]
+        mean = w @ K[rows] / w.sum()
+        assert_allclose(part.means, mean, rtol=1e-12)
+        products = (K[rows] - mean).T @ (w[:, None] * (K[rows] - mean))
+        assert_allclose(part.products, products, rtol=0, atol=1e-11 * np.abs(products).max())
+        assert part.target_means[0] == pytest.approx(w @ target[rows] / w.sum(), abs=1e-12)
+    assert sums.total.weight == pytest.approx(weights.sum())
 
 
-@pytest.mark.parametrize("model", [PSVR(kernel="dyadic"), PSVR(landmarks=20, random_state=0)])
-def test_a_fit_to_sums_is_the_fit_to_blocks(model):
-    X, _ = moons()
-    y = np.sin(2 * X[:, 0]) + X[:, 1]
-    survey = RowSurvey.of(X, y, labels=False)
-    plan = MomentsPlan.make(model, survey)
-    sums = plan.moments(X[:200], y[:200]) + plan.moments(X[200:], y[200:])
-    by_hand = fit_moments(model, plan, sums).predict(X)
-    assert_allclose(by_hand, model.fit(RowBlocks(X, y)).predict(X), rtol=0, atol=1e-8)
+def test_equal_rows_share_a_fold_and_landmarks_have_none():
+    X, y = moons(200)
+    plan, sums = plan_and_sums(
+        PSVC(landmarks="random", n_landmarks=20), np.vstack([X, X]), np.hstack([y, y])
+    )
+    folds = plan.folds_of(np.vstack([X, X]))
+    assert_array_equal(folds[:200], folds[200:])
+    landmarks = {tuple(z) for z in plan.objects}
+    assert_array_equal(folds[:200] == 5, [tuple(x) in landmarks for x in X])
+    assert sums.rest.weight == 40
+
+
+def test_the_survey_does_not_depend_on_blocks(rng):
+    X, y = moons(500)
+    X = np.vstack([X, X[:50]])  # equal rows
+    y = np.hstack([y, y[:50]])
+    whole, order = RowSurvey.of(X, y, labels=True), rng.permutation(len(X))
+    parts = sum(RowSurvey.of(*part, labels=True) for part in cut(X[order], y[order]))
+    assert_array_equal(parts.sample.hashes, whole.sample.hashes)
+    assert_array_equal(parts.sample.X, whole.sample.X)
+    assert_allclose(parts.sample.weights, whole.sample.weights)
+    assert_allclose(parts.means, X.mean(axis=0), rtol=1e-12)
+    assert_allclose(parts.variances, X.var(axis=0), rtol=1e-12)
+    assert_array_equal(parts.classes, ["high", "low"])
+
+
+def test_samples_are_cut_alike_in_any_order(rng, monkeypatch):
+    monkeypatch.setattr("psvm.estimators._row_survey.SAMPLE", 40)
+    X, y = rng.integers(0, 30, size=(300, 1)).astype(float), rng.integers(0, 4, 300).astype(float)
+    whole = RowSurvey.of(X, y, labels=False)
+    assert whole.bound is not None
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(300)
+        parts = sum(RowSurvey.of(*part, labels=False) for part in cut(X[order], y[order], step=17))
+        assert parts.bound == whole.bound
+        assert_array_equal(parts.sample.X, whole.sample.X)
+        assert_allclose(parts.sample.weights, whole.sample.weights)
+
+
+def test_plans_are_pickled_and_have_keys():
+    X, y = moons()
+    plan, sums = plan_and_sums(PSVC(landmarks="random"), X, y)
+    copy = pickle.loads(pickle.dumps(plan))
+    assert copy.key == plan.key
+    assert (copy.moments(X, y) + sums).n_rows == 2 * len(X)
+    other, _ = plan_and_sums(PSVC(landmarks="random", gamma=0.3), X, y)
+    assert other.key != plan.key
+    with pytest.raises(ValueError, match="different plans"):
+        other.moments(X, y) + sums
+    with pytest.raises(ValueError, match="another plan"):
+        fit_moments(PSVC(), other, sums)
+    with pytest.raises(ValueError, match="none of the 2 classes"):
+        plan.moments(X[:2], ["low", "middle"])
+
+
+# Models
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PSVC(landmarks="random", n_landmarks=30, **FIXED),
+        PSVC(landmarks="random", n_landmarks=30, C=3.0, **FIXED),
+        PSVC(kernel="dyadic", **FIXED),
+        PSVC(
+            landmarks="random", n_landmarks=30, class_weight="balanced", threshold="mean", **FIXED
+        ),
+    ],
+)
+def test_any_blocks_in_any_order_give_the_same_model(model, rng):
+    X, y = moons()
+    rows, weights = rng.permutation(len(X)), rng.random(len(X)) + 0.5
+    whole = clone(model).fit(RowBlocks(X, y, weights))
+    parts = clone(model).fit(RowBlocks(cut(X[rows], y[rows], weights[rows])))
+    once = clone(model).fit(RowBlocks(iter(cut(X[rows], y[rows], weights[rows]))))
+    assert_allclose(parts.decision_function(X), whole.decision_function(X), **CLOSE)
+    assert_allclose(once.decision_function(X), whole.decision_function(X), **CLOSE)
+    assert whole.solution_.source == parts.solution_.source == "rows"
+    assert once.solution_.source == "moments"
+    assert 0 < once.solution_.rounding < 1e-6
+
+
+def test_weight_two_is_the_row_twice(rng):
+    X, y = moons(300)
+    times = rng.integers(0, 3, len(X))
+    model = PSVC(landmarks="random", n_landmarks=30, probability=True, **FIXED)
+    weighted = clone(model).fit(RowBlocks(X, y, times.astype(float)))
+    repeated = clone(model).fit(RowBlocks(np.repeat(X, times, axis=0), np.repeat(y, times)))
+    assert_allclose(weighted.decision_function(X), repeated.decision_function(X), **CLOSE)
+    assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("C", [np.inf, 2.0])
+def test_the_solution_is_that_of_an_independent_solver(C, rng):
+    X, y = moons(200)
+    weights = rng.random(len(X)) + 0.5
+    model = PSVC(landmarks=25, random_state=0, epsilon=0.05, epsilon_unit="max", C=C, tol=1e-6)
+    model.fit(RowBlocks(X, y, weights))
+    K = naive_K(model.plan_, X)
+    target = np.where(y == "low", 1.0, -1.0)
+    K_s, y_c, *_ = reference.standardise(K, target, weights)
+    epsilon = model.epsilon_
+    alpha = reference.cvxpy_solve(K_s, y_c, C, epsilon)
+    least = reference.objective(K_s, y_c, alpha, epsilon)
+    mine = reference.objective(K_s, y_c, model.solution_.alpha, epsilon)
+    assert mine <= least + 1e-6 * abs(least)
+    F = reference.gradient(K_s, y_c, model.solution_.alpha)
+    assert reference.violation(model.solution_.alpha, F, C, epsilon).max() <= 2e-6 * epsilon
+    assert_allclose(model.solution_.F, F, rtol=0, atol=1e-9 * np.abs(y_c).sum())
+    gap = reference.duality_gap(K_s, y_c, model.solution_.alpha, C, epsilon)
+    assert model.dual_gap_ == pytest.approx(gap, rel=1e-3, abs=1e-8)
+    assert model.epsilon_ == pytest.approx(0.05 * np.abs(K_s.T @ y_c).max())
+
+
+def test_both_certificates_agree():
+    X, y = moons()
+    model = PSVC(landmarks="random", n_landmarks=30, **FIXED)
+    plan, sums = plan_and_sums(model, X, y)
+    of_sums = fit_moments(clone(model), plan, sums).solution_
+    of_rows = fit_moments(clone(model), plan, sums, blocks=RowBlocks(X, y)).solution_
+    assert (of_sums.source, of_rows.source) == ("moments", "rows")
+    assert np.abs(of_sums.F - of_rows.F).max() <= of_sums.rounding
+    assert of_sums.objective == pytest.approx(of_rows.objective, rel=1e-10)
+
+
+def test_the_held_out_error_is_that_of_models_without_the_folds():
+    """Each fold's model is fitted by the low-level solver to the rows of the others."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 6))
+    y = X[:, 0] - X[:, 1] + rng.normal(size=400)
+    model = PSVR(kernel="dyadic", epsilon=3.0, threshold="mean").fit(RowBlocks(X, y))
+    folds, errors = model.plan_.folds_of(X), np.empty(400)
+    for fold in range(5):
+        out = folds == fold
+        scale = np.sqrt(np.mean(~out))
+        part = psvm.solve(X[~out], y[~out], epsilon=3.0 * scale, tol=1e-10)
+        errors[out] = y[out] - X[out] @ part.coef - part.intercept
+    assert model.held_out_error_ == pytest.approx(np.mean(errors**2), rel=1e-6)
+    loo = PSVR(kernel="dyadic", epsilon=3.0).fit(RowBlocks(X, y))
+    assert loo.intercept_ == pytest.approx(y.mean() + errors.mean(), abs=1e-6)
+    assert loo.held_out_error_ == pytest.approx(np.var(errors), rel=1e-6)
+
+
+def test_epsilon_is_chosen_by_the_held_out_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 30))
+    y = X[:, :3].sum(axis=1) + rng.normal(size=2000)
+    model = PSVR(kernel="dyadic").fit(RowBlocks(X, y))
+    assert {0, 1, 2} <= set(model.support_)
+    best = min(
+        PSVR(kernel="dyadic", epsilon=e, epsilon_unit="max").fit(RowBlocks(X, y)).held_out_error_
+        for e in 10.0 ** -np.arange(0, 4, 0.25)
+    )
+    assert model.held_out_error_ <= 1.05 * best
+
+
+def test_several_classes_share_their_support():
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = PSVC(n_landmarks=40, landmarks="random", probability=True).fit(RowBlocks(X, names))
+    assert model.score(X, names) > 0.94
+    assert model.alpha_.shape == (3, 40)
+    assert model.solutions_[0].source == "rows"
+    assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    K = naive_K(model.plan_, X)
+    columns = [reference.standardise(K, np.where(names == c, 1.0, -1.0)) for c in model.classes_]
+    K_s, Y = columns[0][0], np.column_stack([column[1] for column in columns])
+    A, epsilon = model.solutions_[0].A, model.solutions_[0].epsilon
+    F = K_s.T @ (K_s @ A - Y)
+    assert_allclose(model.solutions_[0].F, F, rtol=0, atol=1e-9)
+    outside = np.linalg.norm(F[~A.any(axis=1)], axis=1)
+    assert outside.max(initial=0.0) <= (1 + 1e-4) * epsilon
+    single = PSVC(n_landmarks=40, landmarks="random", multi_class="ovr").fit(RowBlocks(X, names))
+    assert single.score(X, names) > 0.94 and len(single.solutions_) == 3
+    with pytest.raises(ValueError, match="'ovo' needs"):
+        PSVC(multi_class="ovo").fit(RowBlocks(X, names))
+
+
+def test_several_outputs_have_a_machine_each(rng):
+    X = rng.normal(size=(300, 5))
+    Y = np.column_stack([X[:, 0], 2 * X[:, 3] - X[:, 1]]) + 0.1 * rng.normal(size=(300, 2))
+    model = PSVR(kernel="dyadic", **FIXED).fit(RowBlocks(X, Y, memory=1e-3))
+    for i in range(2):
+        single = PSVR(kernel="dyadic", **FIXED).fit(RowBlocks(X, Y[:, i]))
+        assert_allclose(model.predict(X)[:, i], single.predict(X), **CLOSE)
+
+
+def test_standardised_features_are_those_of_a_scaler(rng):
+    X, y = moons(400)
+    X = X * [1.0, 1000.0] + [0.0, 5.0]
+    model = PSVC(landmarks=X[:30], gamma=0.7, **FIXED).fit(RowBlocks(cut(X, y)), standardize=True)
+    scaler = StandardScaler().fit(X)
+    scaled = PSVC(landmarks=scaler.transform(X[:30]), gamma=0.7, **FIXED)
+    scaled.fit(RowBlocks(scaler.transform(X), y))
+    # Folds depend on the rows, which are scaled: the thresholds differ.
+    assert_allclose(model.solution_.alpha, scaled.solution_.alpha, rtol=0, atol=1e-7)
+    assert model.plan_.kernel == Rescaled(RBF(0.7), scaler.scale_, scaler.mean_) or np.allclose(
+        model.plan_.kernel.scale, scaler.scale_, rtol=1e-12
+    )
+    both = make_pipeline(scaler, scaled)
+    difference = model.decision_function(X) - both.decision_function(X)
+    assert np.ptp(difference) < 1e-7
+    auto = PSVC(landmarks="random").fit(RowBlocks(X, y), standardize=True)
+    assert auto._kernel.kernel.gamma == pytest.approx(1 / 2)
+
+
+def test_a_loaded_model_predicts_the_same(tmp_path):
+    X, y = moons(300)
+    model = PSVC(landmarks=30, random_state=0, probability=True)
+    model.fit(RowBlocks(X, y), standardize=True)
+    psvm.save(model, tmp_path / "m.psvm")
+    loaded = psvm.load(tmp_path / "m.psvm")
+    assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert not hasattr(loaded, "sums_")
+    assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_lost_digits_are_told():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=500)
+    K = np.column_stack([x, x + 1e-9 * rng.normal(size=500), rng.normal(size=500)])
+    y = (K[:, 1] - K[:, 0]) * 1e9
+    model = PSVR(kernel="dyadic", epsilon=1e-12)
+    plan, sums = plan_and_sums(model, K, y)
+    with pytest.warns(ConvergenceWarning) as warned:
+        fit_moments(model, plan, sums)
+    assert any("lost the digits" in str(warning.message) for warning in warned)
+
+
+# Adding and taking away
+
+
+def test_partial_fit_is_fit_to_all():
+    X, y = moons(900)
+    model = PSVC(landmarks="random", n_landmarks=30, **FIXED)
+    for part in cut(X, y, step=300):
+        model.partial_fit(*part)
+    plan = model.plan_
+    whole = fit_moments(
+        clone(model), plan, plan.moments(X, y), survey=RowSurvey.of(X, y, labels=True)
+    )
+    assert_allclose(model.decision_function(X), whole.decision_function(X), **CLOSE)
+    assert model.sums_.n_rows == 900
+
+
+def test_forgotten_rows_leave_no_trace(rng):
+    X, y = moons(900)
+    model = PSVC(landmarks="random", n_landmarks=30, probability=True, **FIXED)
+    model.partial_fit(X[:600], y[:600])
+    before = model.decision_function(X), model.predict_proba(X)
+    model.partial_fit(X[600:], y[600:])
+    assert np.abs(model.decision_function(X) - before[0]).max() > 1e-3
+    model.forget(X[600:], y[600:])
+    assert_allclose(model.decision_function(X), before[0], rtol=0, atol=1e-8)
+    assert_allclose(model.predict_proba(X), before[1], rtol=0, atol=1e-6)
+    with pytest.raises(ValueError, match="can forget"):
+        PSVC().fit(X, y).forget(X, y)
+
+
+def test_classes_that_come_later():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(np.flatnonzero(y < 2))
+    model = PSVC(landmarks="random", multi_class="ovr", **FIXED)
+    with pytest.raises(ValueError, match="no rows with weight"):
+        model.partial_fit(X[order], y[order], classes=[0, 1, 2])
+    model = PSVC(landmarks="random", **FIXED)
+    with pytest.raises(ValueError, match="none of the 2 classes"):
+        model.partial_fit(X[order], y[order]).partial_fit(X[y == 2], y[y == 2])
+
+
+def test_groups_of_rows_are_folds():
+    X, y = moons(600)
+    plan, _ = plan_and_sums(PSVC(landmarks="random", n_landmarks=20), X, y)
+    sites = [plan.moments(*part) for part in cut(X, y, step=200)]
+    by_site = FoldMoments.by_group(sites)
+    assert [part.weight for part in by_site.folds] == [200.0] * 3
+    assert_allclose(by_site.total.cross, sum(sites).total.cross, rtol=0, atol=1e-10)
+    fitted = fit_moments(PSVC(**FIXED), plan, by_site)
+    pooled = fit_moments(PSVC(**FIXED), plan, plan.moments(X, y))
+    assert_allclose(fitted.alpha_, pooled.alpha_, **CLOSE)
+    with pytest.raises(ValueError, match="two or more"):
+        FoldMoments.by_group(sites[:1])
+
+
+# Interrupted fits
+
+CHILD = """
+    import sys, time
+    import numpy as np
+    from psvm import PSVC, RowBlocks
+    import psvm.estimators._checkpoint as checkpoint
+    checkpoint.SECONDS = 0.0
+
+    def blocks():
+        for seed in range(8):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(8192, 2))
+            if sys.argv[2] == "slow" and blocks.passes and seed > 3:
+                time.sleep(0.5)
+            yield X, (X[:, 0] * X[:, 1] > 0).astype(int)
+        blocks.passes += 1
+
+    blocks.passes = 0
+    model = PSVC(landmarks=8, epsilon=1.0).fit(RowBlocks(blocks), checkpoint=sys.argv[1])
+    np.savez(sys.argv[3], alpha=model.alpha_, b=model.intercept_)
+"""
+
+
+def run_child(path, speed, out):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", textwrap.dedent(CHILD), str(path), speed, str(out)]
+    return subprocess.Popen(command, env=environment)
+
+
+def test_a_killed_fit_goes_on(tmp_path):
+    """The centres of the clusters are random, and still those of the fit that was killed."""
+    path = tmp_path / "fit.checkpoint"
+    child = run_child(path, "slow", tmp_path / "never.npz")
+    began = time.monotonic()
+    while not path.exists():
+        assert child.poll() is None and time.monotonic() - began < 120
+        time.sleep(0.02)
+    saved = path.read_bytes()
+    while path.read_bytes() == saved:  # the next one
+        assert child.poll() is None and time.monotonic() - began < 120
+        time.sleep(0.02)
+    child.send_signal(signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+    assert child.wait() != 0 and not (tmp_path / "never.npz").exists()
+    stopped = path.read_bytes()
+    results = []
+    # The second one goes on where the killed fit was at first, and has to sum as much as it did.
+    for content in (stopped, saved):
+        path.write_bytes(content)
+        assert run_child(path, "fast", tmp_path / "out.npz").wait() == 0
+        results.append(dict(np.load(tmp_path / "out.npz")))
+        assert not path.exists()
+    assert_array_equal(results[0]["alpha"], results[1]["alpha"])
+    assert_array_equal(results[0]["b"], results[1]["b"])
+
+
+def test_checkpoints_are_checked(tmp_path, monkeypatch):
+    monkeypatch.setattr("psvm.estimators._checkpoint.SECONDS", 0.0)
+    monkeypatch.setattr("psvm.estimators._fit_blocks.GATHERED", 1)
+    X, y = moons(300)
+    path = tmp_path / "a.checkpoint"
+    model = PSVC(landmarks="random", n_landmarks=20, gamma=1.0, **FIXED)
+
+    def broken():
+        yield from cut(X, y)[:3]
+        raise OSError("the disk is gone")
+
+    passes = [broken(), cut(X, y)]  # the last one first
+    with pytest.raises(OSError, match="disk is gone"):
+        clone(model).fit(RowBlocks(lambda: iter(passes.pop())), checkpoint=path)
+    good = path.read_bytes()
+    resumed = clone(model).fit(RowBlocks(cut(X, y)), checkpoint=path)
+    assert not path.exists()
+    assert_array_equal(resumed.alpha_, clone(model).fit(RowBlocks(cut(X, y))).alpha_)
+    path.write_bytes(good[:-5])
+    with pytest.raises(ValueError, match="damaged"):
+        clone(model).fit(RowBlocks(cut(X, y)), checkpoint=path)
+    path.write_bytes(good)
+    with pytest.raises(ValueError, match="other data or with other parameters"):
+        clone(model).set_params(gamma=3.0).fit(RowBlocks(cut(X, y)), checkpoint=path)
+    with pytest.raises(ValueError, match="not those that"):
+        clone(model).fit(RowBlocks(cut(X, y)[::-1]), checkpoint=path)
+    assert path.read_bytes() == good
+
+
+def test_a_default_fit_warns_of_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = X[:, 0] + np.sin(3 * X[:, 1]) + 0.5 * rng.normal(size=3000) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PSVC().fit(RowBlocks(X, y, memory=0.02))
+    assert model.score(X, y) > 0.8

@@ -37,6 +37,8 @@ SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
+OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_")
+"""Attributes that only a fit to blocks of rows sets."""
 
 
 class PerColumn:
@@ -304,6 +306,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         else:
             vars(self).pop("solution_", None)
         self._keep_left_out(machines, description, target)
+        for name in OF_BLOCKS:
+            vars(self).pop(name, None)
         vars(self).pop("calibration_", None)
         if getattr(self, "probability", False):
             curves = tuple(machine.curve for machine in machines)

@@ -25,6 +25,7 @@ from ._base import BasePSVM, check_psvm
 from ._calibration import Calibration
 from ._docstrings import PARAGRAPHS
 from ._fit_blocks import BlockOptions, fit_blocks
+from ._incremental import add_rows, take_rows
 from ._target import Labels, prepare
 
 
@@ -230,6 +231,52 @@ class PSVC(ClassifierMixin, BasePSVM):
         self.classes_ = labels.classes
         return self
 
+    def partial_fit(
+        self,
+        X: MatrixLike | RowBlocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        standardize: bool = False,
+    ) -> Self:
+        """Fit the model to more rows, and to those that it has seen.
+
+        The first call fixes the kernel with its gamma and the landmarks, from its rows. The model
+        keeps sums over the rows, and a sample of them, but not the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+        classes : array-like, default=None
+            All labels, if those of the first call are not all.
+        standardize : bool, default=False
+            In the first call: as for `fit`, by the scale of its rows.
+
+        Returns
+        -------
+        self : PSVC
+        """
+        return add_rows(self, X, y, sample_weight, classes=classes, standardize=standardize)
+
+    def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model without some rows that it has seen.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights that the rows had.
+
+        Returns
+        -------
+        self : PSVC
+        """
+        return take_rows(self, X, y, sample_weight)
+
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Decision values.
 
@@ -369,6 +416,49 @@ class PSVR(RegressorMixin, BasePSVM):
         solver = check_psvm(self)
         X, numbers, weights = prepare(self, X, y, sample_weight)
         return self._fit(X, numbers, weights, solver)
+
+    def partial_fit(
+        self,
+        X: MatrixLike | RowBlocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        standardize: bool = False,
+    ) -> Self:
+        """Fit the model to more rows, and to those that it has seen.
+
+        The first call fixes the kernel with its gamma and the landmarks, from its rows. The model
+        keeps sums over the rows, and a sample of them, but not the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+        standardize : bool, default=False
+            In the first call: as for `fit`, by the scale of its rows.
+
+        Returns
+        -------
+        self : PSVR
+        """
+        return add_rows(self, X, y, sample_weight, standardize=standardize)
+
+    def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model without some rows that it has seen.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights that the rows had.
+
+        Returns
+        -------
+        self : PSVR
+        """
+        return take_rows(self, X, y, sample_weight)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predicted numbers.

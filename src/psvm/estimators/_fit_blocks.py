@@ -1,17 +1,21 @@
 """A fit to rows that are read block by block."""
 
 from dataclasses import dataclass
-from itertools import chain
 
 from sklearn.base import is_classifier
 
 from .._progress import progress, steps
 from .._threads import threads
 from .._typing import StrPath
+from ..matrix import gathered_blocks
 from ._base import check_psvm
+from ._checkpoint import Checkpoint
 from ._fit_moments import fit_moments
 from ._moments_plan import MomentsPlan
 from ._row_survey import SAMPLE, survey_of
+
+GATHERED = 8192
+"""Rows that are worked on together, at least: small blocks are joined."""
 
 
 @dataclass(frozen=True)
@@ -58,21 +62,25 @@ def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
     with threads(), progress(type(model).__name__, model.verbose):
         survey, blocks = survey_blocks(blocks, labels=is_classifier(model))
         plan = MomentsPlan.make(
-            model,
-            survey,
-            standardize=options.standardize,
-            feature_names=blocks.feature_names,
+            model, survey, standardize=options.standardize, feature_names=blocks.feature_names
         )
-        sums = plan.sum(steps(blocks, "block"))
+        checkpoint = None
+        if options.checkpoint is not None:
+            checkpoint = Checkpoint(options.checkpoint, plan)
+            plan = checkpoint.plan
+        sums = sum_blocks(plan, blocks, checkpoint)
         again = blocks if blocks.rereadable else None
-        return fit_moments(model, plan, sums, survey=survey, blocks=again)
+        fit_moments(model, plan, sums, survey=survey, blocks=again)
+    if checkpoint is not None:
+        checkpoint.remove()
+    return model
 
 
 def survey_blocks(blocks, *, labels):
     """The survey of `RowBlocks`, and the blocks to be summed; of an iterator, all of them again."""
     if blocks.rereadable:
         survey = None
-        for block in steps(blocks, "block"):
+        for block in steps(gathered_blocks(blocks, GATHERED), "block"):
             part = survey_of(block, labels, None if survey is None else survey.bound)
             survey = part if survey is None else survey + part
         return survey, blocks
@@ -83,8 +91,27 @@ def survey_blocks(blocks, *, labels):
         n_rows += block.X.shape[0]
         if n_rows >= SAMPLE:
             break
-    survey = sum(survey_of(block, labels) for block in first)
-    return survey, _Continued(chain(first, remaining), blocks)
+    parts = gathered_blocks(first, GATHERED)
+    return sum(survey_of(block, labels) for block in parts), _Continued(first, remaining, blocks)
+
+
+def sum_blocks(plan, blocks, checkpoint=None):
+    """The sums of a plan over blocks, which may go on from a `Checkpoint`."""
+    sums = plan.start()
+    done = 0 if checkpoint is None else checkpoint.resume(sums)
+    # The blocks in the sums are skipped one by one as well: their rows are compared.
+    for number, block in enumerate(steps(gathered_blocks(blocks, GATHERED), "block")):
+        if number < done:
+            checkpoint.skip(block)
+            if number == done - 1:
+                checkpoint.check()
+            continue
+        plan.add(sums, block)
+        if checkpoint is not None:
+            checkpoint.add(block, sums)
+    if checkpoint is not None and checkpoint.n_blocks < done:
+        raise ValueError(f"There are fewer blocks than in {checkpoint.path}.")
+    return sums.moments(plan.key)
 
 
 class _Continued:
@@ -92,8 +119,8 @@ class _Continued:
 
     rereadable = False
 
-    def __init__(self, blocks, source):
-        self.blocks, self.source = blocks, source
+    def __init__(self, first, remaining, source):
+        self.first, self.remaining, self.source = first, remaining, source
 
     @property
     def feature_names(self):
@@ -101,4 +128,6 @@ class _Continued:
         return self.source.feature_names
 
     def __iter__(self):
-        return iter(self.blocks)
+        while self.first:
+            yield self.first.pop(0)
+        yield from self.remaining

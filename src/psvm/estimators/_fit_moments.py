@@ -115,7 +115,7 @@ def fit_moments(
             group.warn()
         held_out = None if survey is None else _HeldOut(plan, survey.sample)
         machines = [machine for group in groups for machine in group.machines(held_out)]
-    _keep(model, plan, sums, machines, _error(model, groups, held_out))
+    _keep(model, plan, sums, survey, machines, _error(model, groups, held_out))
     return model
 
 
@@ -453,15 +453,14 @@ def _row_products(plan, blocks, total, fit):
     return -products[:, :T], products[:, T:], np.maximum(squares, 0.0).reshape(2, T)
 
 
-def _keep(model, plan, sums, machines, error):
+def _keep(model, plan, sums, survey, machines, error):
     """Set the fitted attributes."""
-    for name in ("feature_names_in_", "held_out_error_"):
-        vars(model).pop(name, None)
+    vars(model).pop("feature_names_in_", None)
     model.n_features_in_ = plan.n_features
     if plan.feature_names is not None:
         model.feature_names_in_ = plan.feature_names
     model._keep(machines, plan, plan.target)
-    model.plan_, model.sums_ = plan, sums
+    model.plan_, model.sums_, model._survey = plan, sums, survey
     if error is not None:
         model.held_out_error_ = error
     if plan.classes is not None:

@@ -17,7 +17,6 @@ from .._typing import ArrayLike, MatrixLike, Stored
 from .._validation import check_choice, check_integer, check_number, kernel_values, shown
 from ..kernels import Kernel, Rescaled
 from ..matrix import (
-    BLOCK_BYTES,
     FoldMoments,
     FoldSums,
     RowBlock,
@@ -38,8 +37,6 @@ from ._target import Labels, Numbers
 
 DRAWN = 500
 """Rows that describe unless the parameters say otherwise."""
-TILE = 4
-"""Blocks of kernel values that are summed together, as a multiple of BLOCK_BYTES."""
 ABOUT = 2000
 """Rows of the sample that tell about where the values of the columns lie."""
 
@@ -251,6 +248,11 @@ class MomentsPlan:
             some = order[tile]
             ends = np.searchsorted(folds[some], np.arange(self.n_folds + 1), side="right")
             sums.add(self._centred(block.X[rows[some]], Y[some]), weights[some], ends)
+        if not np.isfinite(sums.sums).all():
+            raise ValueError(
+                f"{block.where}: the kernel returned NaN or infinity. Scale the data or change the "
+                "kernel's parameters."
+            )
 
     def centred_tiles(
         self, blocks: Iterable[RowBlock]
@@ -268,7 +270,7 @@ class MomentsPlan:
         if self.kernel is None:
             return as_dense(X).astype(np.float64, copy=False)
         prepared = self.kernel.prepare(rounded(X, self.kernel, self.dtype))
-        return kernel_values(self.kernel.evaluate, prepared, self._described, finite=True)
+        return kernel_values(self.kernel.evaluate, prepared, self._described)
 
     def coded(self, y: np.ndarray, where: str = "y") -> np.ndarray:
         """Targets as numbers, of shape (n, T): -1 and +1 for classes."""
@@ -279,7 +281,7 @@ class MomentsPlan:
                     f"{where}: y must be numbers, {self.n_outputs or 1} for each row, got "
                     f"{y.dtype} data of shape {y.shape}."
                 )
-            return y.reshape(len(y), -1).astype(np.float64, copy=False)
+            return y.reshape(len(y), self.n_targets).astype(np.float64, copy=False)
         code = self.class_codes(y, where)
         if len(self.classes) == 2:
             return (2.0 * code - 1.0)[:, None]
@@ -328,7 +330,7 @@ class MomentsPlan:
 
     def _tiles(self, n):
         """Slices of so many rows whose kernel values are in memory together."""
-        return block_slices(n, 8 * len(self.origin), size=TILE * BLOCK_BYTES)
+        return block_slices(n, 8 * len(self.origin))
 
     def _centred(self, X, Y):
         """``[K, Y]`` minus `origin`."""
@@ -426,7 +428,8 @@ def _objects_for(model, survey, kernel, names):
     # The order of hashes is as good as any draw, and does not depend on the blocks.
     first = np.unique(sample.hashes, return_index=True)[1]
     if rule is None:
-        return sample.X[first[:DRAWN]]
+        # Rows that describe are not held out: half of them at most do.
+        return sample.X[first[: min(DRAWN, -(-len(first) // 2))]]
     if isinstance(rule, str) and rule == "random":
         return sample.X[first[: model.n_landmarks]]
     scaled = isinstance(kernel, Rescaled) and is_rule(rule)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import ArrayLike, MatrixLike, Stored
-from .._validation import target_type
+from .._validation import shown, target_type
 from ..matrix import (
     RowBlock,
     can_be_centred,
@@ -20,6 +20,8 @@ from ..matrix import (
 
 SAMPLE, SAMPLE_BYTES = 20_000, 2**26
 """Rows that are kept, and the memory that they may take."""
+LEAST = 1e-12
+"""A difference of weights that is at most this share of them is rounding."""
 
 
 class RowSample(NamedTuple):
@@ -121,15 +123,7 @@ class RowSurvey:
         squares = self.squares + other.squares + self.weight * share * np.square(difference)
         classes, class_weights = _joined_classes(self, other)
         bounds = [bound for bound in (self.bound, other.bound) if bound is not None]
-        sample, bound = _smallest(
-            RowSample(
-                np.concatenate([self.sample.hashes, other.sample.hashes]),
-                stacked_rows([self.sample.X, other.sample.X]),
-                np.concatenate([self.sample.y, other.sample.y]),
-                np.concatenate([self.sample.weights, other.sample.weights]),
-            ),
-            min(bounds, default=None),
-        )
+        sample, bound = _smallest(_joined(self.sample, other.sample), min(bounds, default=None))
         return replace(
             self,
             n_rows=self.n_rows + other.n_rows,
@@ -141,6 +135,49 @@ class RowSurvey:
             sample=sample,
             bound=bound,
         )
+
+    def with_classes(self, classes: ArrayLike) -> RowSurvey:
+        """The survey of rows that may have more classes than those seen.
+
+        Parameters
+        ----------
+        classes : array-like
+            All labels.
+
+        Returns
+        -------
+        RowSurvey
+        """
+        if self.classes is None or self.class_weights is None:
+            raise ValueError("The survey is one of numbers: there are no classes.")
+        labels = np.unique(np.asarray(classes))
+        strange = np.setdiff1d(self.classes, labels)
+        if len(strange):
+            raise ValueError(f"The label {shown(strange[0])} is not among the classes.")
+        weights = np.zeros(len(labels))
+        weights[np.searchsorted(labels, self.classes)] = self.class_weights
+        return replace(self, classes=labels, class_weights=weights)
+
+    def without(self, other: RowSurvey) -> RowSurvey:
+        """The survey with the rows of another one taken from its sample.
+
+        Parameters
+        ----------
+        other : RowSurvey
+            Of some of the rows.
+
+        Returns
+        -------
+        RowSurvey
+            Its means, squares and classes are still those of all rows.
+        """
+        mine, its = self.sample, other.sample
+        negative = its._replace(weights=-its.weights)
+        sample, bound = _smallest(_joined(mine, negative), self.bound)
+        left = np.flatnonzero(sample.weights > LEAST * np.abs(its.weights).max(initial=0.0))
+        sample = RowSample(*(part[left] for part in sample))
+        n_rows, weight = self.n_rows - other.n_rows, self.weight - other.weight
+        return replace(self, n_rows=n_rows, weight=weight, sample=sample, bound=bound)
 
     def __radd__(self, other: int) -> RowSurvey:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # for `sum`
@@ -185,6 +222,16 @@ def _check_labels(y, where):
             f"{where}: y must be one label for each row: blocks of rows know neither several "
             "labels nor numbers with a fraction as classes."
         )
+
+
+def _joined(a, b):
+    """Both samples in one."""
+    return RowSample(
+        np.concatenate([a.hashes, b.hashes]),
+        stacked_rows([a.X, b.X]),
+        np.concatenate([a.y, b.y]),
+        np.concatenate([a.weights, b.weights]),
+    )
 
 
 def _joined_classes(a, b):

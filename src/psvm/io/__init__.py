@@ -1,6 +1,6 @@
 """Tables: reading, checking and writing data files."""
 
-from ._atomic import atomic_write
+from .._atomic import atomic_write
 from ._check import check_file
 from ._errors import DataError, Finding, Severity
 from ._quality import find_warnings, is_numeric

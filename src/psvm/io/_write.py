@@ -16,6 +16,7 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
+from .._atomic import atomic_write
 from .._typing import ArrayLike, MatrixLike, StrPath
 from .._validation import (
     as_stored,
@@ -27,7 +28,6 @@ from .._validation import (
     shown,
 )
 from ..matrix import as_dense
-from ._atomic import atomic_write
 from ._formats import _extra
 from ._read import FORMATS, SUFFIXES
 from ._streams import plain_name

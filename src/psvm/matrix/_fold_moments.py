@@ -152,6 +152,10 @@ def _taken(a, b):
     return None if abs(a.weight - b.weight) <= LEAST * a.weight else a - b
 
 
+STATE = ("weights", "sums", "cross", "n_terms", "n_rows")
+"""What changes when rows are added."""
+
+
 class FoldSums:
     """Sums of the rows of each fold that grow in place, around fixed numbers.
 
@@ -197,6 +201,21 @@ class FoldSums:
                 self.n_terms[1, fold] += 1
             start = end
         self.n_rows += len(Z)
+
+    def state(self):
+        """The sums as arrays by name, which `restore` takes."""
+        return {name: np.asarray(getattr(self, name)) for name in STATE}
+
+    def restore(self, state):
+        """Go on from sums of the same shape; a ValueError says if they have another one."""
+        for name in STATE:
+            mine, its = np.asarray(getattr(self, name)), state[name]
+            if its.shape != mine.shape or its.dtype != mine.dtype:
+                raise ValueError(f"{name} has the shape {its.shape}, expected {mine.shape}.")
+            if name == "n_rows":
+                self.n_rows = int(its)
+            else:
+                mine[...] = its
 
     def moments(self, plan):
         """The sums as `FoldMoments` of a plan with this key."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from .._typing import ArrayLike
 from .._validation import as_array, check_array, check_number, check_stored, check_weights, shown
+from ._storage import stacked_rows
 
 MEGABYTE = 2**20
 
@@ -110,6 +111,36 @@ class RowBlocks:
                 yield block
         if start == 0:
             raise ValueError("There are no rows in the blocks.")
+
+
+def gathered_blocks(blocks, n_rows):
+    """The same rows in blocks that have at least `n_rows`, but for the last one."""
+    waiting, count = [], 0
+    for block in blocks:
+        waiting.append(block)
+        count += block.X.shape[0]
+        if count >= n_rows:
+            yield _joined(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(blocks):
+    """One block of several."""
+    if len(blocks) == 1:
+        return blocks[0]
+    weights = None
+    if any(block.sample_weight is not None for block in blocks):
+        weights = np.concatenate(
+            [np.ones(b.X.shape[0]) if b.sample_weight is None else b.sample_weight for b in blocks]
+        )
+    return RowBlock(
+        stacked_rows([block.X for block in blocks]),
+        np.concatenate([block.y for block in blocks]),
+        weights,
+        f"{blocks[0].where} to {blocks[-1].where}",
+    )
 
 
 def check_block(block, width=None):

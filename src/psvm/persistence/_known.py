@@ -42,8 +42,8 @@ from ._registry import Entry, Registry
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
 """Certificates and values as long as the training data; their numbers are kept elsewhere."""
-NOT_NEEDED = frozenset(("landmarks_", "_prepared_support"))
-"""May be as long as the training data, or is made again."""
+NOT_NEEDED = frozenset(("landmarks_", "_prepared_support", "plan_", "sums_", "_survey"))
+"""May be as long as the training data, serves more rows only, or is made again."""
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any, Literal
 
-from .._typing import StrPath
+from ._typing import StrPath
 
 
 @contextmanager
