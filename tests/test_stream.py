@@ -518,7 +518,7 @@ def test_a_killed_fit_goes_on(tmp_path):
 
 def test_checkpoints_are_checked(tmp_path, monkeypatch):
     monkeypatch.setattr("psvm.estimators._checkpoint.SECONDS", 0.0)
-    monkeypatch.setattr("psvm.estimators._fit_blocks.GATHERED", 1)
+    monkeypatch.setattr("psvm.matrix._row_blocks.GATHERED", 1)
     X, y = moons(300)
     path = tmp_path / "a.checkpoint"
     model = PSVC(landmarks="random", n_landmarks=20, gamma=1.0, **FIXED)
@@ -553,3 +553,60 @@ def test_a_default_fit_warns_of_nothing():
         warnings.simplefilter("error")
         model = PSVC().fit(RowBlocks(X, y, memory=0.02))
     assert model.score(X, y) > 0.8
+
+
+# Other functions of blocks
+
+
+def test_a_few_rows_have_the_moments_of_all(rng):
+    K, y = rng.normal(size=(300, 5)) + 100.0, rng.normal(size=300)
+    K[:, 3] = 7.0  # no variance
+    K[:, 4] = K[:, 0] - K[:, 1]  # less rank
+    moments = psvm.Moments.of(K, y, rng.random(300))
+    K_e, Y_e, w_e = moments.equivalent_rows()
+    assert len(K_e) <= 2 * 6
+    again = psvm.Moments.of(K_e, Y_e, w_e)
+    assert again.weight == pytest.approx(moments.weight)
+    assert_allclose(again.means, moments.means, rtol=0, atol=1e-13)
+    assert_allclose(again.cross, moments.cross, rtol=0, atol=1e-11 * np.abs(moments.cross).max())
+
+
+def test_paths_and_solutions_of_blocks_are_those_of_the_rows(rng):
+    K = rng.normal(size=(400, 12))
+    y, weights = K[:, 2] - K[:, 7] + rng.normal(size=400), rng.random(400)
+    blocks = RowBlocks(cut(K, y, weights))
+    epsilons = [3.0, 1.0, 0.1]
+    of_rows = psvm.epsilon_path(K, y, epsilons=epsilons, sample_weight=weights)
+    of_blocks = psvm.epsilon_path(blocks, epsilons=epsilons)
+    assert_allclose(of_blocks.alphas.toarray(), of_rows.alphas.toarray(), rtol=0, atol=1e-8)
+    solution = psvm.solve(blocks, epsilon=1.0, tol=1e-10)
+    expected = psvm.solve(K, y, epsilon=1.0, tol=1e-10, sample_weight=weights)
+    assert_allclose(solution.coef, expected.coef, rtol=0, atol=1e-8)
+    assert solution.intercept == pytest.approx(expected.intercept, abs=1e-8)
+    with pytest.raises(ValueError, match="leave y out"):
+        psvm.solve(blocks, y, epsilon=1.0)
+
+
+@pytest.mark.parametrize("options", [{"epsilon": 5.0}, {"n_features": 4}])
+@pytest.mark.parametrize("kind", ["numbers", "two classes", "three classes"])
+def test_a_selector_of_blocks_selects_the_same(options, kind, rng):
+    X = rng.normal(size=(500, 20))
+    f = 3 * X[:, 4] - 2 * X[:, 9] + X[:, 15]
+    cuts = {"numbers": f, "two classes": f > 0, "three classes": np.digitize(f, [-2, 2])}
+    y = cuts[kind]
+    whole = psvm.PSVMSelector(**options).fit(X, y)
+    parts = psvm.PSVMSelector(**options).fit(RowBlocks(cut(X, y)))
+    assert_array_equal(parts.get_support(), whole.get_support())
+    assert_allclose(parts.alpha_, whole.alpha_, rtol=0, atol=1e-3)
+    selected = whole.n_features_
+    assert_array_equal(parts.order_[:selected], whole.order_[:selected])
+    assert parts.transform(X).shape == (500, selected)
+
+
+def test_a_selector_of_blocks_chooses_epsilon(rng):
+    X = rng.normal(size=(1500, 20))
+    y = 3 * X[:, 4] - 2 * X[:, 9] + rng.normal(size=1500)
+    selector = psvm.PSVMSelector().fit(RowBlocks(X, y, memory=0.05))
+    assert {4, 9} <= set(selector.get_support(indices=True))
+    with pytest.raises(ValueError, match="without landmarks"):
+        psvm.PSVMSelector(landmarks=5).fit(RowBlocks(X, y))

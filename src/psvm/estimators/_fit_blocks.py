@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 from sklearn.base import is_classifier
 
 from .._progress import progress, steps
@@ -13,9 +14,6 @@ from ._checkpoint import Checkpoint
 from ._fit_moments import fit_moments
 from ._moments_plan import MomentsPlan
 from ._row_survey import SAMPLE, survey_of
-
-GATHERED = 8192
-"""Rows that are worked on together, at least: small blocks are joined."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +67,23 @@ def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
             checkpoint = Checkpoint(options.checkpoint, plan)
             plan = checkpoint.plan
         sums = sum_blocks(plan, blocks, checkpoint)
-        again = blocks if blocks.rereadable else None
-        fit_moments(model, plan, sums, survey=survey, blocks=again)
+        # Kernel values in single precision are not the same twice.
+        certify = blocks.rereadable and plan.dtype == np.float64
+        fit_moments(model, plan, sums, survey=survey, blocks=blocks if certify else None)
     if checkpoint is not None:
         checkpoint.remove()
     return model
 
 
 def survey_blocks(blocks, *, labels):
-    """The survey of `RowBlocks`, and the blocks to be summed; of an iterator, all of them again."""
+    """The survey of `RowBlocks`, and the blocks to be summed; of an iterator, all of them again.
+
+    `labels` says whether y are labels, or is a function that tells it of the first y.
+    """
     if blocks.rereadable:
         survey = None
-        for block in steps(gathered_blocks(blocks, GATHERED), "block"):
+        for block in steps(gathered_blocks(blocks), "block"):
+            labels = labels(block.y) if callable(labels) else labels
             part = survey_of(block, labels, None if survey is None else survey.bound)
             survey = part if survey is None else survey + part
         return survey, blocks
@@ -91,8 +94,9 @@ def survey_blocks(blocks, *, labels):
         n_rows += block.X.shape[0]
         if n_rows >= SAMPLE:
             break
-    parts = gathered_blocks(first, GATHERED)
-    return sum(survey_of(block, labels) for block in parts), _Continued(first, remaining, blocks)
+    labels = labels(first[0].y) if callable(labels) else labels
+    survey = sum(survey_of(block, labels) for block in gathered_blocks(first))
+    return survey, _Continued(first, remaining, blocks)
 
 
 def sum_blocks(plan, blocks, checkpoint=None):
@@ -100,7 +104,7 @@ def sum_blocks(plan, blocks, checkpoint=None):
     sums = plan.start()
     done = 0 if checkpoint is None else checkpoint.resume(sums)
     # The blocks in the sums are skipped one by one as well: their rows are compared.
-    for number, block in enumerate(steps(gathered_blocks(blocks, GATHERED), "block")):
+    for number, block in enumerate(steps(gathered_blocks(blocks), "block")):
         if number < done:
             checkpoint.skip(block)
             if number == done - 1:

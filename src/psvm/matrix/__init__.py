@@ -7,7 +7,7 @@ from ._factory import as_matrix, check_matrix
 from ._fold_moments import FoldMoments, FoldSums
 from ._kernel import KernelMatrix
 from ._moments import SMALL, Moments, moments_of
-from ._row_blocks import RowBlock, RowBlocks, check_block, gathered_blocks
+from ._row_blocks import RowBlock, RowBlocks, check_block, gathered_blocks, moments_of_blocks
 from ._sparse import SparseMatrix
 from ._spectrum import MatrixSpectrum, matrix_spectrum
 from ._standardized import Standardized

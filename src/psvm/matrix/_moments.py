@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike
@@ -234,6 +235,27 @@ class Moments:
         index = np.append(chosen, np.arange(self.n_columns, len(self.origin)))
         parts = self.origin[index], self.rest[index], self.cross[np.ix_(index, index)]
         return Moments(self.weight, *parts, self.n_targets)
+
+    def equivalent_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A few rows that have these moments: every fit to them is the fit to all rows.
+
+        Returns
+        -------
+        K : ndarray of shape (m, P)
+            m is at most ``2 (P + T)``.
+        Y : ndarray of shape (m, T)
+        weights : ndarray of shape (m,)
+        """
+        scale = np.sqrt(np.maximum(self.cross.diagonal(), 0.0))
+        inverse = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+        factor, order, rank, _ = dpstrf(inverse[:, None] * self.cross * inverse, lower=True)
+        rows = np.zeros((rank, len(scale)))
+        rows[:, order - 1] = np.tril(factor)[:, :rank].T
+        rows *= scale * np.sqrt(rank / self.weight)
+        Z = np.concatenate([rows, -rows]) if rank else np.zeros((1, len(scale)))
+        Z += self.origin + self.rest
+        P = self.n_columns
+        return Z[:, :P], Z[:, P:], np.full(len(Z), self.weight / len(Z))
 
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):

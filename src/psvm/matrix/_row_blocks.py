@@ -10,9 +10,12 @@ import scipy.sparse as sp
 
 from .._typing import ArrayLike
 from .._validation import as_array, check_array, check_number, check_stored, check_weights, shown
+from ._moments import Moments
 from ._storage import stacked_rows
 
 MEGABYTE = 2**20
+GATHERED = 8192
+"""Rows that are worked on together, at least: small blocks are joined."""
 
 
 class RowBlock(NamedTuple):
@@ -113,13 +116,27 @@ class RowBlocks:
             raise ValueError("There are no rows in the blocks.")
 
 
-def gathered_blocks(blocks, n_rows):
-    """The same rows in blocks that have at least `n_rows`, but for the last one."""
+def moments_of_blocks(blocks):
+    """The `Moments` of the columns of X and of numbers y, by one pass over blocks."""
+    total = None
+    for block in gathered_blocks(blocks):
+        if block.y.dtype.kind not in "biuf":
+            raise ValueError(f"{block.where}: y must hold numbers, got {block.y.dtype} data.")
+        if block.sample_weight is None or block.sample_weight.any():
+            part = Moments.of(block.X, block.y, block.sample_weight)
+            total = part if total is None else total + part
+    if total is None:
+        raise ValueError("There are no rows with weight.")
+    return total
+
+
+def gathered_blocks(blocks):
+    """The same rows in blocks of GATHERED rows or more, but for the last one."""
     waiting, count = [], 0
     for block in blocks:
         waiting.append(block)
         count += block.X.shape[0]
-        if count >= n_rows:
+        if count >= GATHERED:
             yield _joined(waiting)
             waiting, count = [], 0
     if waiting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
@@ -12,19 +13,26 @@ from sklearn.utils.validation import check_is_fitted
 from .._docstrings import document
 from .._parameters import Choice, Either, Flag, Later, Number, check_parameters
 from .._progress import progress, steps
+from .._threads import threads
 from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState, Stored, available_if
 from .._validation import check_number, shown
 from ..estimators import (
     LANDMARKS,
+    PSVC,
+    PSVR,
     KernelChoice,
     KernelMixin,
+    MomentsPlan,
     check_landmarks,
     choose_epsilon,
     choose_kernel,
     describe,
+    fit_moments,
     landmarks_for,
+    sum_blocks,
+    survey_blocks,
 )
-from ..matrix import as_dense, row_digests
+from ..matrix import RowBlocks, as_dense, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
     Solution,
@@ -245,13 +253,19 @@ default="rbf"
     def _takes_vectors(self):
         return self.landmarks is None or super()._takes_vectors
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike | RowBlocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Select features.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The data; or other objects, if the kernel takes them.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+            The data; or other objects, if the kernel takes them. `RowBlocks` have y and the
+            weights in them, and need not fit into memory; they go without `landmarks`.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Labels of classes, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -262,6 +276,8 @@ default="rbf"
         self : PSVMSelector
         """
         solver = self._check_parameters()
+        if isinstance(X, RowBlocks):
+            return self._fit_blocks(X, y, sample_weight, solver)
         X, y = self._validate_both(X, y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
@@ -274,17 +290,46 @@ default="rbf"
                 check_n_features(self.n_features, n_columns, "landmarks" if related else "X")
             problems = [description.problem(y, self.C) for y in rows]
             epsilons = self._choose_epsilons(description, rows, problems, solver)
-            solutions, orders = [], []
-            for y, problem, epsilon in zip(steps(rows, "target"), problems, epsilons, strict=True):
-                solution, order = _select(y, problem, epsilon, solver)
-                solutions.append(solution)
-                orders.append(order)
+            solutions, orders = _select_all(rows, problems, epsilons, solver)
         self._keep(target, problems, solutions, orders, weights.sum())
         self.landmarks_ = description.objects if related else None
         self._relations = None
         if related:
             names = name_objects(self.landmarks, description.objects)
             self._relations = Relations(description.kernel, description.objects, names)
+        return self
+
+    def _fit_blocks(self, blocks, y, sample_weight, solver):
+        """Select columns from the sums over blocks of rows."""
+        if self.landmarks is not None:
+            raise ValueError("RowBlocks go without landmarks: the columns of X are the features.")
+        if y is not None or sample_weight is not None:
+            raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
+        with threads(), progress("PSVMSelector", self.verbose):
+            survey, blocks = survey_blocks(blocks, labels=partial(_are_labels, self.task))
+            labels = survey.classes is not None
+            kind = partial(PSVC, multi_class="ovr") if labels else PSVR
+            numbers = {"epsilon_unit": self.epsilon_unit, "C": self.C, "tol": self.tol}
+            model = kind(kernel="dyadic", epsilon=self.epsilon, threshold="mean", **numbers)
+            plan = MomentsPlan.make(model, survey, feature_names=blocks.feature_names)
+            sums = sum_blocks(plan, blocks)
+            X, Y, weights = sums.total.equivalent_rows()
+            if self.n_features is not None:
+                check_n_features(self.n_features, plan.n_columns)
+            description, rows = describe(X, weights, "dyadic"), Y.T
+            problems = [description.problem(y, self.C) for y in rows]
+            if self.n_features is not None:
+                epsilons = _limit_features(rows, problems, self.n_features)
+            else:
+                epsilons = np.atleast_1d(fit_moments(model, plan, sums).epsilon_)
+            solutions, orders = _select_all(rows, problems, epsilons, solver)
+        solutions = [replace(solution, source="moments") for solution in solutions]
+        vars(self).pop("feature_names_in_", None)
+        self.n_features_in_ = plan.n_features
+        if plan.feature_names is not None:
+            self.feature_names_in_ = plan.feature_names
+        self._keep(plan.target, problems, solutions, orders, sums.total.weight)
+        self.landmarks_ = self._relations = None
         return self
 
     def _check_parameters(self):
@@ -414,6 +459,21 @@ default="rbf"
             return super()._candidates(X)
         X = self._validate(X, reset=False)
         return self._relations.values(X, np.arange(len(self.order_))), self._relations.names
+
+
+def _are_labels(task, y):
+    """Whether a block of y holds labels, if `task` is "auto"."""
+    return code_target(y, task).classifies if task == "auto" else task == "classification"
+
+
+def _select_all(rows, problems, epsilons, solver):
+    """The solutions of all targets, and all features in the order of each."""
+    solutions, orders = [], []
+    for y, problem, epsilon in zip(steps(rows, "target"), problems, epsilons, strict=True):
+        solution, order = _select(y, problem, epsilon, solver)
+        solutions.append(solution)
+        orders.append(order)
+    return solutions, orders
 
 
 def _select(target, problem, epsilon, solver):

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike
 from .._validation import check_choice, check_number, check_positive_integer, check_vector
-from ..matrix import DataMatrix, Standardized
+from ..matrix import DataMatrix, RowBlocks, Standardized
 from ..problem import Problem
 from ._follow import follow
 from ._homotopy import Points, homotopy_workspace, trace
@@ -32,8 +32,8 @@ LOOSE, NEAR = 0.01, 0.97
 
 
 def epsilon_path(
-    K: MatrixLike | DataMatrix,
-    y: ArrayLike,
+    K: MatrixLike | DataMatrix | RowBlocks,
+    y: ArrayLike | None = None,
     C: float = np.inf,
     *,
     epsilons: ArrayLike | None = None,
@@ -52,10 +52,11 @@ def epsilon_path(
 
     Parameters
     ----------
-    K : {array-like, sparse matrix, DataMatrix} of shape (L, P)
-        A row is an object, a column a descriptive object.
+    K : {array-like, sparse matrix, DataMatrix} of shape (L, P), or RowBlocks
+        A row is an object, a column a descriptive object. `RowBlocks` with y are read once, for
+        their moments.
     y : array-like of shape (L,)
-        The target.
+        The target. Not with `RowBlocks`.
     C : float, default=inf
         Bound of the variables.
     epsilons : array-like of shape (m,), default=None

@@ -17,7 +17,7 @@ from .._validation import (
     check_weights,
     shown,
 )
-from ..matrix import DataMatrix, Standardized, check_matrix
+from ..matrix import DataMatrix, RowBlocks, Standardized, check_matrix, moments_of_blocks
 from ..problem import Problem
 from ._smo import SMO
 from ._solution import Solution, Status
@@ -26,8 +26,8 @@ from ._working_set import WorkingSet
 
 
 def solve(
-    K: MatrixLike | DataMatrix,
-    y: ArrayLike,
+    K: MatrixLike | DataMatrix | RowBlocks,
+    y: ArrayLike | None = None,
     C: float = np.inf,
     *,
     epsilon: float,
@@ -47,11 +47,11 @@ def solve(
 
     Parameters
     ----------
-    K : {array-like, sparse matrix, DataMatrix} of shape (L, P)
+    K : {array-like, sparse matrix, DataMatrix} of shape (L, P), or RowBlocks
         A row is an object, a column a descriptive object. K need not be square, symmetric or
-        positive definite.
+        positive definite. `RowBlocks` with y are read once, for their moments.
     y : array-like of shape (L,)
-        The target: -1 and +1 for two classes, any numbers for regression.
+        The target: -1 and +1 for two classes, any numbers for regression. Not with `RowBlocks`.
     C : float, default=inf
         Bound of the variables.
     epsilon : float
@@ -139,7 +139,15 @@ def warn_if_not_optimal(solution, stacklevel=3):
 
 
 def check_data(K, y, sample_weight):
-    """The matrix, the target and the weights (or None) of a problem, checked."""
+    """The matrix, the target and the weights (or None) of a problem, checked.
+
+    Blocks of rows are represented by a few rows that have the same moments.
+    """
+    if isinstance(K, RowBlocks):
+        if y is not None or sample_weight is not None:
+            raise ValueError("The blocks have y and the weights in them: leave y out.")
+        K, Y, sample_weight = moments_of_blocks(K).equivalent_rows()
+        y = Y[:, 0] if Y.shape[1] == 1 else Y
     matrix = check_matrix(K)
     y = check_vector("y", y)
     L = matrix.shape[0]
