@@ -81,12 +81,16 @@ def survey_blocks(blocks, *, labels):
     `labels` says whether y are labels, or is a function that tells it of the first y.
     """
     if blocks.rereadable:
-        survey = None
+        survey = waiting = bound = None
         for block in steps(gathered_blocks(blocks), "block"):
             labels = labels(block.y) if callable(labels) else labels
-            part = survey_of(block, labels, None if survey is None else survey.bound)
-            survey = part if survey is None else survey + part
-        return survey, blocks
+            part = survey_of(block, labels, bound)
+            waiting = part if waiting is None else waiting + part
+            # The rows of a full sample are not copied for each block.
+            if survey is None or len(waiting.sample.hashes) >= SAMPLE // 2:
+                survey, waiting = waiting if survey is None else survey + waiting, None
+                bound = survey.bound
+        return survey if waiting is None else survey + waiting, blocks
     first, remaining = [], iter(blocks)
     n_rows = 0
     for block in remaining:

@@ -186,7 +186,8 @@ class FoldSums:
             Where the rows of each fold end.
         """
         root = np.sqrt(weights)
-        Z *= root[:, None]
+        if (root != 1.0).any():
+            Z *= root[:, None]
         start = 0
         for fold, end in enumerate(ends):
             if end > start:
