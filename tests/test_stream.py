@@ -405,6 +405,65 @@ def test_lost_digits_are_told():
     assert any("lost the digits" in str(warning.message) for warning in warned)
 
 
+def test_a_triangular_factor_keeps_the_digits():
+    """Columns that differ by 1e-7 have products that differ by 1e-14: sums cannot tell them."""
+    rng = np.random.default_rng(0)
+    x, d = rng.normal(size=(2, 2000))
+    K = np.column_stack([x, x + 1e-7 * d, rng.normal(size=2000)])
+    y = d + 0.5 * K[:, 2] + 0.1 * rng.normal(size=2000)
+    options = {"kernel": "dyadic", "epsilon": 1e-8, "threshold": "mean"}
+    K_s, y_c, *_ = reference.standardise(K, y)
+
+    def objective(alpha):
+        return reference.objective(K_s, y_c, alpha, 1e-8)
+
+    blocks = RowBlocks(cut(K, y, step=300))
+    with pytest.warns(ConvergenceWarning) as warned:
+        plain = PSVR(**options).fit(blocks)
+    assert any("qr=True" in str(warning.message) for warning in warned)
+    plan = plain.plan_
+    with warnings.catch_warnings():  # the residual itself has no more digits
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        refined = PSVR(**options).fit(blocks, qr=True)
+        model = fit_moments(PSVR(**options), plan, plain.sums_, factor=plan.factor(blocks))
+    # Least squares minimise all but the penalty, which is a share of 1e-2 here.
+    bound = objective(np.linalg.lstsq(K_s, y_c, rcond=None)[0])
+    assert objective(plain.solution_.alpha) > 0.5 * bound
+    assert objective(refined.solution_.alpha) <= bound + 1e-6 * abs(bound)
+    assert objective(model.solution_.alpha) <= bound + 1e-6 * abs(bound)
+    assert (model.solution_.source, refined.solution_.source) == ("factor", "rows")
+    with pytest.raises(ValueError, match="iterator does not allow"):
+        PSVR(**options).fit(RowBlocks(iter(cut(K, y))), qr=True)
+
+
+@pytest.mark.parametrize("C", [np.inf, 10.0])
+def test_a_refined_solution_is_the_solution(C, rng):
+    """From a support that is not quite right."""
+    K = rng.normal(size=(60, 8))
+    y = K[:, 0] - 2 * K[:, 3] + rng.normal(size=60)
+    K_s, y_c, *_ = reference.standardise(K, y)
+    expected = psvm.solve(K, y, C, epsilon=1.0, tol=1e-12).alpha
+    assert 0 < np.count_nonzero(expected) < 8
+    start = expected.copy()
+    start[np.argmin(np.where(start == 0, np.inf, np.abs(start)))] = 0.0
+    alpha, F, r = psvm.solvers.refine(K_s, y_c, start, C, 1.0)
+    assert_allclose(alpha, expected, rtol=0, atol=1e-8)
+    assert_allclose(F, reference.gradient(K_s, y_c, alpha), rtol=0, atol=1e-10)
+    assert_allclose(r, y_c - K_s @ alpha, rtol=0, atol=1e-10)
+
+
+def test_factors_of_blocks_add_up(rng):
+    X, y = moons(300)
+    weights = rng.random(300)
+    plan, sums = plan_and_sums(PSVC(landmarks="random", n_landmarks=10), X, y, weights)
+    whole = plan.factor(cut(X, y, weights, step=300))
+    parts = sum(plan.factor([part]) for part in cut(X, y, weights))
+    products = whole.R.T @ whole.R
+    assert_allclose(parts.R.T @ parts.R, products, rtol=0, atol=1e-11 * products.max())
+    again = psvm.Moments.of(*whole.equivalent_rows())
+    assert_allclose(again.cross, sums.total.cross, rtol=0, atol=1e-11 * products.max())
+
+
 # Adding and taking away
 
 
@@ -610,3 +669,46 @@ def test_a_selector_of_blocks_chooses_epsilon(rng):
     assert {4, 9} <= set(selector.get_support(indices=True))
     with pytest.raises(ValueError, match="without landmarks"):
         psvm.PSVMSelector(landmarks=5).fit(RowBlocks(X, y))
+
+
+# Searches
+
+
+@pytest.mark.parametrize("kind", [psvm.PSVCCV, psvm.PSVRCV])
+def test_a_search_chooses_the_gamma_of_the_least_error(kind, rng):
+    X = rng.uniform(-3, 3, size=(1500, 2))
+    f = np.sin(2 * X[:, 0]) + np.cos(2 * X[:, 1])
+    y = f + 0.3 * rng.normal(size=1500)
+    y = np.where(y > 0, "up", "down") if kind is psvm.PSVCCV else y
+    search = kind(landmarks="random", gammas=[0.001, 0.5, 50.0], rule="best")
+    search.fit(RowBlocks(X, y, memory=0.01))
+    assert search.gamma_ == 0.5
+    single = PSVC if kind is psvm.PSVCCV else PSVR
+    for gamma, score in zip([0.001, 0.5, 50.0], search.cv_results_["mean_test_score"], strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = single(landmarks="random", gamma=gamma).fit(RowBlocks(X, y))
+        assert score == pytest.approx(-model.fold_errors_.mean(), rel=1e-6)
+    assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+    assert search.n_splits_ == 5
+
+
+def test_a_search_goes_on_beyond_its_gammas(rng):
+    X = rng.uniform(-3, 3, size=(2000, 1))
+    y = np.sin(12 * X[:, 0]) + 0.1 * rng.normal(size=2000)
+    search = psvm.PSVRCV(landmarks="random").fit(RowBlocks(X, y))
+    assert len(search.gammas_) > 3 and search.gammas_[0] < search.gamma_
+    assert search.score(X, y) > 0.9
+
+
+def test_what_a_search_of_blocks_refuses():
+    X, y = moons(100)
+    for options, message in (
+        ({"scoring": "accuracy"}, "scoring"),
+        ({"cv": [([0], [1])]}, "number of folds"),
+        ({"strategy": "coarse_to_fine", "Cs": [1.0, 2.0]}, "strategy='grid'"),
+        ({"epsilons": [0.1, 0.2]}, "no list of epsilons"),
+        ({"kernel": "dyadic", "gammas": [1.0]}, "no gamma"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            psvm.PSVCCV(**options).fit(RowBlocks(X, y))

@@ -15,6 +15,7 @@ from ._kernel import (
     KernelMixin,
     choose_gamma,
     choose_kernel,
+    gamma_for,
     kernel_name,
     validate,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -22,7 +22,7 @@ from .._progress import progress, steps
 from .._threads import map_blocks, threads
 from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
-from ..matrix import BLOCK_BYTES, as_dense, block_slices, times
+from ..matrix import BLOCK_BYTES, FoldMoments, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
 from ._calibration import Calibration, fit_steps
 from ._description import describe_for, is_measured, rounded
@@ -33,11 +33,14 @@ from ._machine import Machine, finish_machine, relaxation_of
 from ._shared import fit_shared
 from ._sigmoid import fit_sigmoid
 
+if TYPE_CHECKING:
+    from ._moments_plan import MomentsPlan
+
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
-OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_")
+OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_", "fold_errors_")
 """Attributes that only a fit to blocks of rows sets."""
 
 
@@ -77,6 +80,10 @@ class PerColumnMixin:
     support_objects_: Stored
     n_support_: int
     intercept_: float | np.ndarray
+    held_out_error_: float
+    fold_errors_: np.ndarray
+    plan_: MomentsPlan
+    sums_: FoldMoments
     loo_decision_: np.ndarray
     loo_error_: float
     dual_gap_: float

@@ -105,6 +105,13 @@ loo_decision_ : ndarray
     row. Not with ``threshold="mean"``, unless probabilities are asked for.
 loo_error_ : float
     Their error: the share of wrong labels, or the mean squared error.
+held_out_error_ : float
+    Of a fit to `RowBlocks`: the mean squared error of the targets of held-out rows, which are -1
+    and +1 for classes.
+fold_errors_ : ndarray of shape (n_folds,)
+    The same in each fold.
+plan_, sums_ : MomentsPlan and FoldMoments
+    Of a fit to `RowBlocks`: what was summed, and the sums. They are not written to model files.
 dual_gap_ : float
     Duality gap; the objective is at most this far above its minimum. The largest one of
     several machines.

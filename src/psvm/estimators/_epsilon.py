@@ -173,8 +173,9 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, w
 def path_is_over(values, sizes, most, least, gain=GAIN):
     """Whether a path need not go on.
 
-    The criterion, its `values`, has clearly turned (it improved by no share `gain`) or is down to the `least` that means anything,
-    or there are more than `most` support objects; `sizes` are their numbers.
+    The criterion, its `values`, has clearly turned (less than the share `gain` is no gain) or is
+    down to the `least` that means anything, or there are more than `most` support objects; `sizes`
+    are their numbers.
     """
     since = _since_best(values, gain)
     turned = since > LONGEST or _has_grown(sizes[-since:])

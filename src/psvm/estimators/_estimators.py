@@ -77,6 +77,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         What turns decision values into probabilities, if `probability` is set.
     {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
     {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
+    {held_out_error_, fold_errors_, plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
@@ -197,6 +198,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         *,
         standardize: bool = False,
         checkpoint: StrPath | None = None,
+        qr: bool = False,
     ) -> Self:
         """Fit the model.
 
@@ -215,12 +217,15 @@ class PSVC(ClassifierMixin, BasePSVM):
         checkpoint : str or path-like, default=None
             Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
             from there; the file is removed at the end.
+        qr : bool, default=False
+            Of `RowBlocks`: whether the solution is refined by a triangular factor of the rows, for
+            columns that are almost combinations of each other. It takes one more pass.
 
         Returns
         -------
         self : PSVC
         """
-        options = BlockOptions(standardize, checkpoint)
+        options = BlockOptions(standardize, checkpoint, qr)
         if isinstance(X, RowBlocks):
             return fit_blocks(self, X, y, sample_weight, options)
         options.refuse()
@@ -353,6 +358,7 @@ class PSVR(RegressorMixin, BasePSVM):
     ----------
     {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
     {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
+    {held_out_error_, fold_errors_, plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
@@ -386,6 +392,7 @@ class PSVR(RegressorMixin, BasePSVM):
         *,
         standardize: bool = False,
         checkpoint: StrPath | None = None,
+        qr: bool = False,
     ) -> Self:
         """Fit the model.
 
@@ -404,12 +411,15 @@ class PSVR(RegressorMixin, BasePSVM):
         checkpoint : str or path-like, default=None
             Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
             from there; the file is removed at the end.
+        qr : bool, default=False
+            Of `RowBlocks`: whether the solution is refined by a triangular factor of the rows, for
+            columns that are almost combinations of each other. It takes one more pass.
 
         Returns
         -------
         self : PSVR
         """
-        options = BlockOptions(standardize, checkpoint)
+        options = BlockOptions(standardize, checkpoint, qr)
         if isinstance(X, RowBlocks):
             return fit_blocks(self, X, y, sample_weight, options)
         options.refuse()

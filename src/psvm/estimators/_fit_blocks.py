@@ -25,12 +25,15 @@ class BlockOptions:
     checkpoint: StrPath | None = None
     """A file from which an interrupted fit goes on."""
 
+    qr: bool = False
+    """Whether the solution is refined by a triangular factor of the rows."""
+
     def refuse(self):
         """Refuse options that are set: X is a matrix."""
-        if self.standardize or self.checkpoint is not None:
+        if self.standardize or self.qr or self.checkpoint is not None:
             raise ValueError(
-                "standardize and checkpoint are options of a fit to RowBlocks. Scale a matrix by "
-                "StandardScaler in a pipeline, or use RowBlocks(X, y)."
+                "standardize, checkpoint and qr are options of a fit to RowBlocks. Scale a matrix "
+                "by StandardScaler in a pipeline, or use RowBlocks(X, y)."
             )
 
 
@@ -57,6 +60,8 @@ def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
     options = BlockOptions() if options is None else options
     if y is not None or sample_weight is not None:
         raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
+    if options.qr and not blocks.rereadable:
+        raise ValueError("qr=True reads the rows once more, which an iterator does not allow.")
     with threads(), progress(type(model).__name__, model.verbose):
         survey, blocks = survey_blocks(blocks, labels=is_classifier(model))
         plan = MomentsPlan.make(
@@ -69,7 +74,9 @@ def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
         sums = sum_blocks(plan, blocks, checkpoint)
         # Kernel values in single precision are not the same twice.
         certify = blocks.rereadable and plan.dtype == np.float64
-        fit_moments(model, plan, sums, survey=survey, blocks=blocks if certify else None)
+        factor = plan.factor(steps(blocks, "block")) if options.qr else None
+        again = blocks if certify else None
+        fit_moments(model, plan, sums, survey=survey, blocks=again, factor=factor)
     if checkpoint is not None:
         checkpoint.remove()
     return model

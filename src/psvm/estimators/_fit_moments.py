@@ -14,8 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._progress import progress, steps
 from .._threads import threads
-from ..matrix import FoldMoments, RowBlocks, block_slices
-from ..solvers import Clock, certified_group, exact_path, group_path, products_solution
+from ..matrix import FoldMoments, RowBlocks, RowFactor, block_slices
+from ..solvers import (
+    Clock,
+    Status,
+    certified_group,
+    exact_path,
+    group_path,
+    products_solution,
+    refine,
+)
 from ._base import check_psvm
 from ._calibration import fit_steps
 from ._epsilon import (
@@ -58,6 +66,7 @@ def fit_moments(
     *,
     survey: RowSurvey | None = None,
     blocks: RowBlocks | None = None,
+    factor: RowFactor | None = None,
 ) -> Any:
     """Fit a model to sums over rows.
 
@@ -81,6 +90,8 @@ def fit_moments(
     blocks : RowBlocks, default=None
         The same rows once more, from which the certificate in `solution_` is recomputed. Without
         them it is recomputed from the sums, with a bound of their rounding.
+    factor : RowFactor, default=None
+        From `MomentsPlan.factor`: the solution is refined by it where sums have lost digits.
 
     Returns
     -------
@@ -100,7 +111,7 @@ def fit_moments(
     array([3, 8])
     """
     solver = check_psvm(model)
-    _check_fits(model, plan, sums, survey)
+    _check_fits(model, plan, sums, survey, factor)
     with threads(), progress(type(model).__name__, model.verbose):
         clock = Clock(solver.max_time)
         groups = [
@@ -109,19 +120,21 @@ def fit_moments(
         ]
         for group in steps(groups, "machine"):
             group.fit()
+            if factor is not None:
+                group.refine(factor)
         if blocks is not None:
             _certify(groups, plan, blocks)
         for group in groups:
             group.warn()
         held_out = None if survey is None else _HeldOut(plan, survey.sample)
         machines = [machine for group in groups for machine in group.machines(held_out)]
-    _keep(model, plan, sums, survey, machines, _error(model, groups, held_out))
+    _keep(model, plan, sums, survey, machines, _errors(groups))
     return model
 
 
-def _check_fits(model, plan, sums, survey):
+def _check_fits(model, plan, sums, survey, factor):
     """Refuse parts that do not go together."""
-    if sums.plan != plan.key:
+    if sums.plan != plan.key or (factor is not None and factor.plan != plan.key):
         raise ValueError("The sums were made by another plan.")
     if is_classifier(model) != (plan.classes is not None):
         kind = "labels" if plan.classes is not None else "numbers"
@@ -199,7 +212,7 @@ class _Machines:
         return _rounding(self.total, self.sums, A, self.targets)
 
     def _take(self, chosen):
-        self.fits, self.shifts, self.loss = chosen.alpha
+        self.fits, self.shifts, self.losses = chosen.alpha
 
     def _points(self, epsilons):
         """Losses of all folds along the paths of the others."""
@@ -222,7 +235,26 @@ class _Machines:
             )
             losses = (errors - 2 * shifts * residuals + np.square(shifts)).mean(axis=1)
             count = max(np.count_nonzero(A.any(axis=1)) for A in solutions)
-            yield PathPoint(losses, count, (fits, shifts, float(share @ losses)))
+            yield PathPoint(losses, count, (fits, shifts, losses))
+
+    def refine(self, factor):
+        """Solve once more with a few rows that have the triangular factor of all rows."""
+        rows, moments, epsilon = factor.centred_rows(), self.total, self.solution.epsilon
+        P, inverse = moments.n_columns, _inverse(moments.norms)
+        K, Y = rows[:, :P] * inverse, rows[:, P:][:, self.targets]
+        if self.shared:
+            F, B = -(K.T @ (Y - K @ self.A)), K.T @ Y
+            yy = float(np.square(Y).sum())
+            self.solution = certified_group(self.solution, F, B, yy, self.tol, source="factor")
+            return
+        alpha, F, r = refine(K, Y[:, 0], self.solution.alpha, self.C, epsilon)
+        coef, intercept = moments.coef(alpha, self.targets[0])
+        problem = {"C": self.C, "epsilon": epsilon, "coef": coef, "intercept": intercept}
+        l, rr, time = K.T @ Y[:, 0], float(r @ r), self.solution.time
+        self.solution = products_solution(
+            alpha, F, l, rr, problem, self.tol, source="factor", time=time
+        )
+        self.A = alpha[:, None]
 
     def certify(self, F, B, squares):
         """Replace the certificate by one from products with the rows."""
@@ -246,8 +278,9 @@ class _Machines:
     def warn(self):
         """Warn if the sums do not have the digits that the solution needs."""
         rounding, epsilon = self.solution.rounding, self.solution.epsilon
-        if rounding > max(LOST, self.tol) * epsilon:
-            _warn_of_rounding(rounding, epsilon)
+        stalled = self.solution.status is Status.STALLED and self.solution.source != "factor"
+        if stalled or rounding > max(LOST, self.tol) * epsilon:
+            _warn_of_rounding(max(rounding, self.solution.kkt_violation), epsilon)
 
     def machines(self, held_out):
         """The machines with their constants."""
@@ -411,13 +444,19 @@ def _rounding(moments, sums, A, targets):
 
 def _warn_of_rounding(rounding, epsilon):
     warnings.warn(
-        "Sums over the rows have lost the digits that the solution needs: rounding may change its "
-        f"gradient by {rounding:.2g}, and epsilon is {epsilon:.2g}. Columns are almost "
+        "Sums over the rows have lost the digits that the solution needs: its gradient may be off "
+        f"by {rounding:.2g}, and epsilon is {epsilon:.2g}. Columns are almost "
         "combinations of others, or their means are far larger than their deviations. Use fewer "
-        "landmarks, a narrower kernel or a larger epsilon.",
+        "landmarks, a narrower kernel or a larger epsilon, or refine the solution by a triangular "
+        "factor of the rows: fit(blocks, qr=True).",
         ConvergenceWarning,
         stacklevel=4,
     )
+
+
+def _inverse(norms):
+    """One over norms; 0 for columns without variance."""
+    return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
 
 def _certify(groups, plan, blocks):
@@ -447,13 +486,12 @@ def _row_products(plan, blocks, total, fit):
         squares += np.einsum("ij,ij->j", W, V)
     shift = (total.origin - plan.origin + total.rest)[:P]
     products -= np.multiply.outer(shift, sums)
-    norms = total.norms
-    products *= np.divide(1.0, norms, out=np.zeros(P), where=norms > 0)[:, None]
+    products *= _inverse(total.norms)[:, None]
     squares -= np.square(sums) / total.weight
     return -products[:, :T], products[:, T:], np.maximum(squares, 0.0).reshape(2, T)
 
 
-def _keep(model, plan, sums, survey, machines, error):
+def _keep(model, plan, sums, survey, machines, errors):
     """Set the fitted attributes."""
     vars(model).pop("feature_names_in_", None)
     model.n_features_in_ = plan.n_features
@@ -461,17 +499,18 @@ def _keep(model, plan, sums, survey, machines, error):
         model.feature_names_in_ = plan.feature_names
     model._keep(machines, plan, plan.target)
     model.plan_, model.sums_, model._survey = plan, sums, survey
-    if error is not None:
-        model.held_out_error_ = error
+    if errors is not None:
+        model.fold_errors_ = errors
+        weights = [fold.weight for fold in sums.folds if fold is not None]
+        model.held_out_error_ = float(np.average(errors, weights=weights))
     if plan.classes is not None:
         model._labels, model.classes_ = plan.target, plan.classes
     model._tell(model.solutions_)
 
 
-def _error(model, groups, held_out):
-    """The error of held-out rows: the share of wrong labels in the sample, or the squared error."""
-    if not all(group.parts for group in groups):
+def _errors(groups):
+    """Squared errors of held-out rows in each fold, the mean of all machines."""
+    if not all(group.parts and group.all.largest > 0 for group in groups):
         return None
-    if not is_classifier(model):
-        return float(np.mean([group.loss for group in groups]))
-    return None
+    counts = [len(group.targets) for group in groups]
+    return np.average([group.losses for group in groups], axis=0, weights=counts)

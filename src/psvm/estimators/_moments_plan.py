@@ -20,6 +20,7 @@ from ..matrix import (
     FoldMoments,
     FoldSums,
     RowBlock,
+    RowFactor,
     as_dense,
     block_slices,
     can_be_centred,
@@ -27,6 +28,7 @@ from ..matrix import (
     hashed_folds,
     row_hashes,
     scaled_columns,
+    triangle,
 )
 from ._base import check_psvm
 from ._description import is_measured, rounded
@@ -234,6 +236,28 @@ class MomentsPlan:
                 self.add(sums, block)
         return sums.moments(self.key)
 
+    def factor(self, blocks: Iterable[RowBlock]) -> RowFactor:
+        """The triangular factor of all rows, which keeps digits that sums lose.
+
+        Parameters
+        ----------
+        blocks : iterable of RowBlock
+            Such as `RowBlocks`.
+
+        Returns
+        -------
+        RowFactor
+        """
+        R = np.empty((0, 1 + len(self.origin)))
+        with threads():
+            for K, Y, weights in self.centred_tiles(blocks):
+                rows = np.column_stack([np.ones(len(K)), K, Y])
+                rows *= np.sqrt(weights)[:, None]
+                R = triangle(np.concatenate([R, rows]))
+        if not len(R):
+            raise ValueError("There are no rows with weight.")
+        return RowFactor(self.origin, R, self.n_targets, self.key)
+
     def start(self) -> FoldSums:
         """Sums without rows."""
         return FoldSums(self.origin, self.n_targets, self.n_folds)
@@ -260,7 +284,8 @@ class MomentsPlan:
         """Rows of K and targets, minus `origin`, and weights, some rows at a time."""
         P = self.n_columns
         for block in blocks:
-            rows, Y, weights = self._rows(check_block(block, self.n_features))
+            block = check_block(RowBlock(*block), self.n_features)
+            rows, Y, weights = self._rows(block)
             for tile in self._tiles(len(rows)):
                 Z = self._centred(block.X[rows[tile]], Y[tile])
                 yield Z[:, :P], Z[:, P:], weights[tile]

@@ -8,6 +8,7 @@ from ._fold_moments import FoldMoments, FoldSums
 from ._kernel import KernelMatrix
 from ._moments import SMALL, Moments, moments_of
 from ._row_blocks import RowBlock, RowBlocks, check_block, gathered_blocks, moments_of_blocks
+from ._row_factor import RowFactor, triangle
 from ._sparse import SparseMatrix
 from ._spectrum import MatrixSpectrum, matrix_spectrum
 from ._standardized import Standardized
@@ -42,6 +43,7 @@ __all__ = [
     "Moments",
     "RowBlock",
     "RowBlocks",
+    "RowFactor",
     "SparseMatrix",
     "Standardized",
     "as_matrix",

@@ -25,6 +25,8 @@ from .._progress import progress
 from .._typing import Axes, MatrixLike
 from .._validation import shown
 from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
+from ..matrix import RowBlocks
+from ._blocks import BlockSearch
 from ._edges import warn_of_edges
 from ._grid import make_epsilons
 from ._search import PathSearch
@@ -87,6 +89,8 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         model = self._model(**{name: getattr(self, name) for name in self._shared})
         self._check_search()
         check_psvm(model)
+        if isinstance(X, RowBlocks):
+            return self._fit_blocks(model, X, y, sample_weight)
         if getattr(self, "multi_class", None) == "auto" and (
             self.cv is not None or np.isfinite(list(self.Cs)).any()
         ):
@@ -101,6 +105,17 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         self._keep(model, search, table, index)
         at_bound = (np.abs(self.alpha_) >= best["C"]).any()
         warn_of_edges(self, table, index, search.epsilons, at_bound)
+        return self
+
+    def _fit_blocks(self, model, blocks, y, sample_weight):
+        if y is not None or sample_weight is not None:
+            raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
+        with progress(type(self).__name__, self.verbose):
+            search = BlockSearch(self, model, blocks)
+            model, table, index = search.run()
+        self._keep(model, search, table, index)
+        epsilons = self.epsilons_[:0]  # a path of sums warns of its end itself
+        warn_of_edges(self, table, index, epsilons, (np.abs(self.alpha_) >= self.C_).any())
         return self
 
     def _keep(self, model, search, table, index):

@@ -22,6 +22,7 @@ from .._typing import (
     available_if,
 )
 from ..estimators import PSVC, PSVR, has_probability
+from ..matrix import RowBlocks
 from ._base import SHARED, BaseCV
 from ._docstrings import PARAGRAPHS
 
@@ -145,13 +146,20 @@ class PSVCCV(ClassifierMixin, BaseCV):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike | RowBlocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose the parameters and fit the model to all rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
+            `RowBlocks` have y and the weights in them; for them the score is minus the squared
+            error of held-out rows, with one epsilon for each gamma and C.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels, as for `PSVC`.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -300,13 +308,20 @@ class PSVRCV(RegressorMixin, BaseCV):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: MatrixLike | RowBlocks,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Choose the parameters and fit the model to all rows.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
+            `RowBlocks` have y and the weights in them; for them the score is minus the squared
+            error of held-out rows, with one epsilon for each gamma and C.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None

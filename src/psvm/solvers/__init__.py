@@ -18,6 +18,7 @@ from ._follow import follow
 from ._group import GroupSolution, certified_group, group_path, group_solve
 from ._path import LARGEST_HOMOTOPY, epsilon_path, epsilon_paths
 from ._path_result import EpsilonPath
+from ._refine import refine
 from ._smo import SMO
 from ._solution import Solution, Status
 from ._solve import check_weights, make_solver, solve, warn_if_not_optimal

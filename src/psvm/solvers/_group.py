@@ -60,8 +60,9 @@ class GroupSolution(StatusByName):
         Newton steps.
     epsilon : float
         Parameter of the problem that was solved.
-    source : {"moments", "rows"}, default="moments"
-        What F and the certificate were recomputed from: sums over the rows, or the rows.
+    source : {"moments", "rows", "factor"}, default="moments"
+        What F and the certificate were recomputed from: sums over the rows, the rows, or their
+        triangular factor.
     rounding : float, default=0.0
         Of sums, the most by which rounding may have changed an entry of F, if that is known.
     """
@@ -206,8 +207,8 @@ def _descend(newton, Q, B, epsilon, allowed, start, last, clock):
         here = max(least, LATER * outside)
 
 
-def certified_group(solution, F, B, yy, tol):
-    """A solution with its certificate from another gradient F and other products, of the rows."""
+def certified_group(solution, F, B, yy, tol, source="rows"):
+    """A solution with its certificate from a gradient F and products from another source."""
     A, epsilon = solution.A, solution.epsilon
     violation = _violation(A, F, epsilon)
     allowed = max(tol * epsilon, PRECISION * _norms(B).max(initial=0.0))
@@ -219,7 +220,7 @@ def certified_group(solution, F, B, yy, tol):
         gap=_gap(A, F, B, epsilon, yy),
         kkt_violation=violation,
         status=Status.OPTIMAL if violation <= allowed else stopped,
-        source="rows",
+        source=source,
         rounding=0.0,
     )
 

@@ -75,8 +75,9 @@ class Solution(StatusByName):
         Coefficients of the raw columns of K.
     intercept : float
         Constant of the predictor ``K @ coef + intercept``.
-    source : {"rows", "moments"}, default="rows"
-        What F and the certificate were recomputed from: the rows, or their sums.
+    source : {"rows", "moments", "factor"}, default="rows"
+        What F and the certificate were recomputed from: the rows, their sums, or their triangular
+        factor.
     rounding : float, default=0.0
         Of sums, the most by which rounding may have changed an entry of F.
 
