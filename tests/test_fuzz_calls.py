@@ -103,9 +103,12 @@ COUNTS = ("n_permutations", "n_bootstrap")
 
 RESULTS = {
     "psvm.EpsilonPath",
+    "psvm.FoldMoments",
     "psvm.HeldOut",
     "psvm.MatrixSpectrum",
     "psvm.Moments",
+    "psvm.MomentsPlan",
+    "psvm.RowSurvey",
     "psvm.Solution",
     "psvm.evaluation.AreaEstimate",
     "psvm.evaluation.Comparison",
@@ -116,6 +119,8 @@ RESULTS = {
     "psvm.evaluation.SplitSignificance",
     "psvm.io.Finding",
     "psvm.io.Table",
+    "psvm.matrix.RowBlock",
+    "psvm.matrix.RowFactor",
     "psvm.evaluation.CrossValidation",
     "psvm.selection.FeatureRanking",
     "psvm.selection.SelectionEvaluation",
@@ -189,6 +194,7 @@ SETTINGS = {
     "psvm.kernels.Motif": {"patterns": ["AC.", "TT"]},
     "psvm.kernels.Mismatch": {"k": 2},
     "psvm.kernels.Normalized": {"kernel": psvm.kernels.RBF()},
+    "psvm.kernels.Rescaled": {"kernel": psvm.kernels.RBF(), "scale": [1.0, 2.0, 3.0]},
     "psvm.kernels.Sum": {"k1": psvm.kernels.RBF(), "k2": psvm.kernels.Linear()},
     "psvm.kernels.Product": {"k1": psvm.kernels.RBF(), "k2": psvm.kernels.Linear()},
 }
@@ -276,6 +282,9 @@ def _function_arguments():
     path = psvm.epsilon_path(X, Y)
     band = psvm.evaluation.roc_band(CODES, Y, n_bootstrap=10, random_state=0)
     data = {"X": X, "y": CODES}
+    survey = psvm.RowSurvey.of(X, CODES, labels=True)
+    plan = psvm.MomentsPlan.make(psvm.PSVC(landmarks="random", n_landmarks=5), survey)
+    sums = plan.moments(X, CODES)
     return {
         "psvm.solve": {"K": X, "y": Y, "epsilon": 0.5},
         "psvm.epsilon_path": {"K": X, "y": Y, "n_epsilons": 5},
@@ -384,6 +393,11 @@ def _function_arguments():
         "psvm.EpsilonPath.alpha_at": {"epsilon": 1.0},
         "psvm.evaluation.RocBand.plot": {},
         "psvm.MatrixSpectrum.plot": {},
+        "psvm.RowBlocks": {"source": X, "y": Y},
+        "psvm.RowSurvey.of": {"X": X, "y": Y, "labels": False},
+        "psvm.MomentsPlan.make": {"model": psvm.PSVC(n_landmarks=5), "survey": survey},
+        "psvm.MomentsPlan.moments": data,
+        "psvm.fit_moments": {"model": psvm.PSVC(epsilon=0.5), "plan": plan, "sums": sums},
         "psvm.Moments.of": {"K": X, "y": X[:, 0]},
         "psvm.Moments.coef": {"alpha": X[0]},
         "psvm.Moments.correlations": {"target": 0},
@@ -400,6 +414,7 @@ def _function_arguments():
         "psvm.EpsilonPath.alpha_at": path.alpha_at,
         "psvm.evaluation.RocBand.plot": band.plot,
         "psvm.MatrixSpectrum.plot": psvm.matrix_spectrum(X @ X.T).plot,
+        "psvm.MomentsPlan.moments": plan.moments,
         **{
             f"psvm.Moments.{name}": getattr(psvm.Moments.of(X, X[:, 0]), name)
             for name in ("coef", "correlations", "keep", "squared_error")

@@ -114,7 +114,7 @@ def test_data_frames_name_the_features():
         ([(np.ones((3, 2)), [0, 1, 0]), (np.ones((2, 3)), [0, 1])], r"block 1 .*3 columns, but 2"),
         ([(np.ones((3, 2)), [0, 1])], r"block 0 .*y has the shape"),
         ([(np.ones((3, 2)), [0, 1, 1], [1, -1, 1])], r"block 0 .*sample_weight"),
-        ([np.ones((3, 2))], "A block must be a tuple"),
+        ([np.ones((3, 2))], "blocks must be tuples"),
         ([], "no rows"),
         ([(np.ones((3, 2)), [0, 0, 0])], "greater than one"),
     ],
@@ -135,7 +135,7 @@ def test_what_row_blocks_refuse():
     for arguments, message in (
         ((X,), "needs y"),
         ((cut(X, y), None, np.ones(20)), "stand in the blocks"),
-        ((X, y[:3]), "y has 3 entries"),
+        ((X, y[:3]), "y has the shape"),
     ):
         with pytest.raises(ValueError, match=message):
             RowBlocks(*arguments)

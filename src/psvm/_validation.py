@@ -171,6 +171,13 @@ def check_path(name, value):
         raise TypeError(f"{name} must be a string or a path, got {shown(value)}.")
 
 
+def check_kind(name, value, *kinds, none=False):
+    """Check that an argument is an object of one of some classes, or None if that is allowed."""
+    if not isinstance(value, kinds) and not (none and value is None):
+        allowed = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{name} must be {allowed}{' or None' * none}, got {shown(value)}.")
+
+
 def check_has(name, value, *methods, what="an estimator"):
     """Check that an argument is an object, not a class, with some methods."""
     missing = [method for method in methods if not callable(getattr(value, method, None))]

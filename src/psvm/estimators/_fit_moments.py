@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._progress import progress, steps
 from .._threads import threads
+from .._validation import check_kind, shown
 from ..matrix import FoldMoments, RowBlocks, RowFactor, block_slices
 from ..solvers import (
     Clock,
@@ -24,7 +26,7 @@ from ..solvers import (
     products_solution,
     refine,
 )
-from ._base import check_psvm
+from ._base import BasePSVM, check_psvm
 from ._calibration import fit_steps
 from ._epsilon import (
     DENSEST,
@@ -110,6 +112,13 @@ def fit_moments(
     >>> fit_moments(model, plan, plan.moments(K, y)).support_
     array([3, 8])
     """
+    check_kind("model", model, BasePSVM)
+    check_kind("plan", plan, MomentsPlan)
+    check_kind("sums", sums, FoldMoments)
+    check_kind("survey", survey, RowSurvey, none=True)
+    if blocks is not None and (not isinstance(blocks, Iterable) or hasattr(blocks, "ndim")):
+        raise TypeError(f"blocks must be RowBlocks or None, got {shown(blocks)}.")
+    check_kind("factor", factor, RowFactor, none=True)
     solver = check_psvm(model)
     _check_fits(model, plan, sums, survey, factor)
     with threads(), progress(type(model).__name__, model.verbose):

@@ -14,7 +14,16 @@ from sklearn.base import is_classifier
 from .._folds import N_FOLDS
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike, Stored
-from .._validation import check_choice, check_integer, check_number, kernel_values, shown
+from .._validation import (
+    as_array,
+    check_choice,
+    check_flag,
+    check_integer,
+    check_kind,
+    check_number,
+    kernel_values,
+    shown,
+)
 from ..kernels import Kernel, Rescaled
 from ..matrix import (
     FoldMoments,
@@ -30,13 +39,15 @@ from ..matrix import (
     scaled_columns,
     triangle,
 )
-from ._base import check_psvm
+from ._base import BasePSVM, check_psvm
 from ._description import is_measured, rounded
 from ._kernel import UserKernel, gamma_for, kernel_with
 from ._landmarks import find_landmarks, is_rule
 from ._row_survey import RowSurvey
 from ._target import Labels, Numbers
 
+MOST_FOLDS = 100
+"""Each has sums of its own."""
 DRAWN = 500
 """Rows that describe unless the parameters say otherwise."""
 ABOUT = 2000
@@ -138,13 +149,16 @@ class MomentsPlan:
         -------
         MomentsPlan
         """
+        check_kind("model", model, BasePSVM)
+        check_kind("survey", survey, RowSurvey)
+        check_flag("standardize", standardize)
+        check_integer("n_folds", n_folds, least=2, most=MOST_FOLDS)
         check_psvm(model)
-        check_integer("n_folds", n_folds, least=2)
         _check_possible(model, survey)
         kernel = _kernel_for(model, survey, standardize)
         classes, factors, n_outputs = _target_of(model, survey)
         d = len(survey.means)
-        names = None if feature_names is None else np.asarray(feature_names, dtype=object)
+        names = _check_names(feature_names, d)
         objects = None if kernel is None else _objects_for(model, survey, kernel, names)
         T = n_outputs or (1 if classes is None or len(classes) == 2 else len(classes))
         P = d if objects is None else objects.shape[0]
@@ -274,7 +288,7 @@ class MomentsPlan:
             sums.add(self._centred(block.X[rows[some]], Y[some]), weights[some], ends)
         if not np.isfinite(sums.sums).all():
             raise ValueError(
-                f"{block.where}: the kernel returned NaN or infinity. Scale the data or change the "
+                f"{block.where}: the kernel returned NaN or infinity. Scale X or change the "
                 "kernel's parameters."
             )
 
@@ -284,7 +298,7 @@ class MomentsPlan:
         """Rows of K and targets, minus `origin`, and weights, some rows at a time."""
         P = self.n_columns
         for block in blocks:
-            block = check_block(RowBlock(*block), self.n_features)
+            block = check_block(block, self.n_features)
             rows, Y, weights = self._rows(block)
             for tile in self._tiles(len(rows)):
                 Z = self._centred(block.X[rows[tile]], Y[tile])
@@ -369,7 +383,14 @@ class MomentsPlan:
         """The number of the class of each row."""
         if self.classes is None:
             raise ValueError("The plan is one of numbers: there are no classes.")
-        code = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        if y.ndim != 1:
+            raise ValueError(f"{where}: y must have one label for each row, got shape {y.shape}.")
+        try:
+            code = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        except TypeError as error:
+            raise TypeError(
+                f"{where}: y must hold labels like those of the plan. {error}"
+            ) from error
         wrong = np.flatnonzero(self.classes[code] != y)
         if len(wrong):
             raise ValueError(
@@ -377,6 +398,16 @@ class MomentsPlan:
                 f"of the {len(self.classes)} classes of the plan."
             )
         return code
+
+
+def _check_names(names, n):
+    """Names of features as an array of objects, or None."""
+    if names is None:
+        return None
+    names = as_array("feature_names", names)
+    if names.shape != (n,) or not all(isinstance(name, str) for name in names.tolist()):
+        raise ValueError(f"feature_names must be {n} strings, got {shown(names)}.")
+    return names.astype(object)
 
 
 def _check_possible(model, survey):

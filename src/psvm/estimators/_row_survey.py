@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._typing import ArrayLike, MatrixLike, Stored
-from .._validation import shown, target_type
+from .._validation import check_flag, shown, target_type
 from ..matrix import (
     RowBlock,
     can_be_centred,
@@ -101,6 +101,7 @@ class RowSurvey:
         -------
         RowSurvey
         """
+        check_flag("labels", labels)
         return survey_of(check_block(RowBlock(X, y, sample_weight, "rows")), labels)
 
     @property
@@ -201,7 +202,8 @@ def survey_of(block, labels, bound=None):
         class_weights = np.bincount(code, weights, len(classes))
     elif y.dtype.kind not in "biuf":
         raise ValueError(f"{where}: y must hold numbers, got {y.dtype} data.")
-    means, squares = column_moments(X, weights) if len(counted) else np.zeros((2, X.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):  # a plan that needs the squares says so
+        means, squares = column_moments(X, weights) if len(counted) else np.zeros((2, X.shape[1]))
     hashes = row_hashes(X)
     sample, bound = _smallest(RowSample(hashes, X, y, weights), bound)
     return RowSurvey(

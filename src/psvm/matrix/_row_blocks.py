@@ -86,7 +86,7 @@ class RowBlocks:
         self.feature_names: np.ndarray | None = None
         if y is not None:
             self._open, self.rereadable = _cutter(source, y, sample_weight, memory), True
-        elif hasattr(source, "shape"):
+        elif _has_shape(source):
             raise ValueError(
                 "RowBlocks needs y beside a matrix X; or blocks (X, y) in a list, from a callable "
                 "or from an iterator."
@@ -162,7 +162,7 @@ def _joined(blocks):
 
 def check_block(block, width=None):
     """A block with checked arrays; errors name it. `width` is the number of columns, if known."""
-    X, y, weights, where = block
+    X, y, weights, where = _as_block(block, 0, 0)
     try:
         X = check_array(
             "X",
@@ -212,11 +212,17 @@ def _as_block(given, number, start):
     if isinstance(given, RowBlock):
         return given
     if not isinstance(given, tuple | list) or len(given) not in (2, 3):
-        raise TypeError(f"A block must be a tuple (X, y) or (X, y, weights), got {shown(given)}.")
+        raise TypeError(
+            f"blocks must be tuples (X, y) or (X, y, weights), one of them is {shown(given)}."
+        )
     X, y, weights = (*given, None)[:3]
-    shape = getattr(X, "shape", None)
-    rows = shape[0] if shape else len(X)
+    rows = X.shape[0] if _has_shape(X) and X.shape else np.size(X, 0) if np.ndim(X) else 0
     return RowBlock(X, y, weights, f"block {number} (rows {start} to {start + rows - 1})")
+
+
+def _has_shape(X):
+    """Whether X is an array of some kind."""
+    return isinstance(getattr(X, "shape", None), tuple)
 
 
 def _opener(source):
@@ -233,29 +239,30 @@ def _opener(source):
 
 def _cutter(X, y, sample_weight, memory):
     """A function that cuts a matrix into blocks."""
-    X = check_stored("X", X)
-    if not hasattr(X, "shape"):
-        X = as_array("X", X)
+    X = check_stored("source", X)
+    if not _has_shape(X):
+        X = as_array("source", X)
     if len(X.shape) != 2:
-        raise ValueError(f"X must have rows and columns, got the shape {tuple(X.shape)}.")
+        raise ValueError(f"source must have rows and columns, got the shape {tuple(X.shape)}.")
     L = X.shape[0]
-    y = y if hasattr(y, "shape") else as_array("y", y)
-    if len(y) != L:
-        raise ValueError(f"y has {len(y)} entries, but X has {L} rows.")
+    y = y if hasattr(y, "iloc") else as_array("y", y)
+    if not y.shape or y.shape[0] != L:
+        raise ValueError(f"y has the shape {y.shape}, but X has {L} rows.")
+    weights = check_weights(sample_weight, L)
     if sp.issparse(X):
         X = X.tocsr()
         row_bytes = 12 * X.nnz / max(L, 1)
     else:
         row_bytes = 8 * X.shape[1]
-    step = max(int(memory * MEGABYTE / max(row_bytes, 1)), 16)
+    step = max(int(min(memory * MEGABYTE / max(row_bytes, 1), max(L, 1))), 16)
     get = X.iloc.__getitem__ if hasattr(X, "iloc") else X.__getitem__
     labels = y.iloc if hasattr(y, "iloc") else y
 
     def blocks():
         for start in range(0, L, step):
             rows = slice(start, min(start + step, L))
-            weights = None if sample_weight is None else sample_weight[rows]
+            some = None if weights is None else weights[rows]
             where = f"rows {start} to {rows.stop - 1}"
-            yield RowBlock(get(rows), labels[rows], weights, where)
+            yield RowBlock(get(rows), labels[rows], some, where)
 
     return blocks
