@@ -223,7 +223,7 @@ def test_info_tells_of_a_model(data, capsys):
     capsys.readouterr()
     code, result = as_json(capsys, "info", "m.psvm")
     assert code == 0 and result["summary"]["classes"] == ["sick", "well"]
-    assert result["extra"]["feature_names"] == ["a", "b", "c", "d"]
+    assert result["schema"]["names"] == ["a", "b", "c", "d", "diagnosis"]
 
 
 def test_convert_data_and_models(data, capsys, tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import psvm.io._csv as text_reader
 from psvm._core._csv import parse_number
 from psvm.io import DataError, read_table
-from psvm.io._dialect import is_missing
+from psvm.io._schema import NA_VALUES
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_decimal_comma():
 
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=("C",)), min_size=1, max_size=8)
 CELLS = NAMES.map(str.strip).filter(
-    lambda s: not is_missing(s) and parse_number(s.encode()) is None
+    lambda s: s.strip() not in NA_VALUES and parse_number(s.encode()) is None
 )
 
 
@@ -321,7 +321,7 @@ def test_category_that_shows_late(write):
 # --- missing values
 
 
-@pytest.mark.parametrize("gap", ["", "NA", "NaN", "nan", "N/A", "null", "?", '""', " ", "-", "."])
+@pytest.mark.parametrize("gap", [*NA_VALUES, '""', " "])
 def test_missing_values(write, gap):
     path = write(f"a,b\n1,2\n3,{gap}\n5,6\n")
     with pytest.raises(DataError, match=r"line 3, column 2: 1 missing value: .*'b'") as caught:
@@ -331,6 +331,20 @@ def test_missing_values(write, gap):
     table = read_table(path, missing="drop")
     assert table.X.tolist() == [[1, 2], [5, 6]]
     assert "1 rows with missing values were left out." in table.detection
+    assert table.row_numbers.tolist() == [1, 3] and table.row_labels == ["1", "3"]
+
+
+@pytest.mark.parametrize("gap", ["?", "-", ".", "none", "-999", "n. d."])
+def test_markers_of_missing_values(write, gap):
+    path = write(f"a,b\n1,2\n3,{gap}\n5,6\n")
+    if gap != "-999":
+        with pytest.raises(DataError, match="is not a number"):
+            read_table(path, missing="nan")
+    X = read_table(path, missing="nan", na_values=[gap]).X
+    np.testing.assert_array_equal(X, [[1, 2], [3, np.nan], [5, 6]])
+    path = write("a,b\n1,2\n3,NA\n5,\n")
+    with pytest.raises(DataError, match="'NA' in column 'b' is not a number"):
+        read_table(path, missing="nan", na_values=[gap])  # the markers are replaced, but for ""
 
 
 def test_missing_targets(write):

@@ -320,7 +320,7 @@ def test_parquet_with_text(tmp_path):
     pq.write_table(pa.table({"a": [1, 2], "kind": ["x", "y"], "b": [0.5, None]}), path)
     with pytest.raises(DataError, match="column 2: The column 'kind' is of the type string"):
         read_table(path)
-    with pytest.raises(DataError, match="1 missing values, the first one in row 2, column 2"):
+    with pytest.raises(DataError, match="column 3: 1 missing value: row 2, column 3 'b'"):
         read_table(path, target="kind")
     table = read_table(path, categorical="onehot", ignore=["b"])
     assert table.feature_names == ["a", "kind=x", "kind=y"]

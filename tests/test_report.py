@@ -147,7 +147,7 @@ def test_displays_of_many_rows_have_what_describes(tmp_path):
     display = EpsilonPathDisplay.from_estimator(model, X, y)
     case = reference.Case(rbf_kernel(X, X[own], gamma=1.0), 2.0 * y - 1.0, np.inf, 20.0)
     assert display.path.epsilon_max == pytest.approx(case.epsilon_max, rel=1e-9)
-    assert display.names == [f"row {j}" for j in own]
+    assert display.names == [f"row {j + 1}" for j in own]
     eigenvalues = SpectrumDisplay.from_estimator(model, X).spectrum.eigenvalues
     expected = np.linalg.eigvalsh(rbf_kernel(X[own], gamma=1.0))[::-1]
     np.testing.assert_allclose(eigenvalues, expected, atol=1e-10 * len(own))
@@ -294,8 +294,8 @@ def test_page_warns_of_suspicious_data(tmp_path, rng):
     X[5] = X[6]
     text = text_of(write_report(PSVC(epsilon=1.0).fit(X, y), X, y, tmp_path / "r.html", cv=2))
     for words in (
-        "24 rows only", "The class 'few' has only 4 of 24 rows", "Column 0 is constant (7)",
-        "1 of 24 rows repeat", "Column 1 is almost the target itself", "ranges of columns differ",
+        "24 rows only", "The class 'few' has only 4 of 24 rows", "Column 1 is constant (7)",
+        "1 of 24 rows repeat", "Column 2 is almost the target itself", "ranges of columns differ",
     ):  # fmt: skip
         assert words in text
 

@@ -9,14 +9,13 @@ one entry per column; the arrays have room for as many rows as `lines` has. Cont
 from cpython.bytearray cimport PyByteArray_AS_STRING
 from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libc.string cimport strlen, strncmp
+from libc.string cimport memcmp, strchr
 
 cdef enum:
     DIGITS = 19  # a decimal number of so many digits fits into 64 bits
     LOWEST = -342  # powers of ten below are less than half the least double, even with 19 digits
     HIGHEST = 308
     LONGEST_QUOTE = 1048576  # bytes of a quoted cell; else a stray quote would swallow the file
-    N_MISSING = 14
 
 cpdef enum Stop:
     """Why the parser returned."""
@@ -67,13 +66,6 @@ def _make_powers():
 
 
 _make_powers()
-
-cdef const char* MISSING[N_MISSING]
-MISSING[:] = [
-    b"NA", b"NaN", b"nan", b"NAN", b"N/A", b"#N/A", b"n/a", b"null", b"NULL", b"None", b"none",
-    b"?", b"-", b".",
-]
-
 
 cdef inline void multiply(uint64_t a, uint64_t b, uint64_t* high, uint64_t* low) noexcept nogil:
     """The 128 bits of a product."""
@@ -208,15 +200,19 @@ cdef const uint8_t* read_number(
     return p
 
 
-cdef bint is_missing(const uint8_t* cell, const uint8_t* end) noexcept nogil:
-    """Whether a cell stands for a missing value."""
-    cdef Py_ssize_t i, n = end - cell
+cdef bint is_missing(const uint8_t* cell, const uint8_t* end, const char* marker) noexcept nogil:
+    """Whether a cell is empty or one of the markers, each of which ends with a line end."""
+    cdef Py_ssize_t n = end - cell
+    cdef const char* stop
     if n == 0:
         return True
-    for i in range(N_MISSING):
-        if strlen(MISSING[i]) == <size_t>n and strncmp(MISSING[i], <const char*>cell, n) == 0:
+    while True:
+        stop = strchr(marker, c"\n")
+        if stop == NULL:
+            return False
+        if stop - marker == n and memcmp(marker, cell, n) == 0:
             return True
-    return False
+        marker = stop + 1
 
 
 cdef enum Outcome:
@@ -338,7 +334,9 @@ cdef Outcome plain_cell(Text* text, Cell* cell) noexcept nogil:
     return skip_to_end_of_cell(text)
 
 
-cdef Outcome number_of(Cell cell, uint8_t decimal, double* value) noexcept nogil:
+cdef Outcome number_of(
+    Cell cell, uint8_t decimal, const char* markers, double* value
+) noexcept nogil:
     """The number in a cell, NaN if it is missing."""
     if cell.end - cell.begin >= 2 and cell.begin[0] == c'"':
         cell.begin += 1
@@ -346,7 +344,7 @@ cdef Outcome number_of(Cell cell, uint8_t decimal, double* value) noexcept nogil
         while cell.begin < cell.end and cell.begin[0] == c" ":
             cell.begin += 1
         cell.end = without_blanks(cell.begin, cell.end)
-    if is_missing(cell.begin, cell.end):
+    if is_missing(cell.begin, cell.end, markers):
         value[0] = NAN
         return READ
     return READ if read_number(cell.begin, decimal, value) == cell.end else BAD
@@ -365,9 +363,13 @@ cdef class RowParser:
         Byte of the decimal point.
     line : int
         Number of the line at which the text begins.
+    markers : bytes
+        Cells that stand for a missing value besides the empty one, each followed by a line end.
     """
 
     cdef const int64_t[::1] place
+    cdef bytes markers
+    cdef const char* first_marker
     cdef uint8_t delimiter, decimal
     cdef readonly Py_ssize_t line
     """Line of the next row."""
@@ -380,8 +382,8 @@ cdef class RowParser:
     cdef readonly Py_ssize_t n_rows
     """Rows that were read by the last call."""
 
-    def __init__(self, const int64_t[::1] place, delimiter, decimal, line):
-        self.place = place
+    def __init__(self, const int64_t[::1] place, delimiter, decimal, line, bytes markers):
+        self.place, self.markers, self.first_marker = place, markers, markers
         self.delimiter, self.decimal, self.line = delimiter, decimal, line
 
     def parse(
@@ -458,7 +460,7 @@ cdef class RowParser:
                     spans[row, TEXT - place, 0] = cell.begin - begin
                     spans[row, TEXT - place, 1] = cell.end - begin
                 elif outcome == READ and place != SKIP:
-                    if number_of(cell, text.decimal, &value) == BAD:
+                    if number_of(cell, text.decimal, self.first_marker, &value) == BAD:
                         return NOT_A_NUMBER
             if outcome == CUT:
                 return MORE

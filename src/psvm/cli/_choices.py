@@ -1,13 +1,12 @@
 """Sensible choices for a user who made none, each with a sentence that says so."""
 
 import numpy as np
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..estimators import MEASURED
-from ..io import is_numeric
-from ..matrix import can_be_centred, stored_values
+from ..io import is_numeric, median_imputer, relates_rows
+from ..matrix import can_be_centred
 
 MOST_CLASSES = 10
 """Whole numbers with at most so many different values are taken for classes."""
@@ -51,17 +50,11 @@ def _kernel_for(table, sequences):
     X, names = table.X, table.feature_names
     if sequences:
         return "spectrum", "Sequences: described by their words of three letters"
-    if X.shape[0] == X.shape[1] and X.shape[0] > 2 and _relates_rows(X, names, table.row_names):
+    if not table.schema.has_categories and relates_rows(X, names, table.row_names):
         return "precomputed", "A square matrix of relations among the rows: used as it is"
     if X.shape[1] > X.shape[0]:
         return "dyadic", "More columns than rows: the columns themselves describe the rows"
     return "rbf", "Rows described by their distances to other rows, an RBF kernel"
-
-
-def _relates_rows(X, names, row_names):
-    if names is not None and row_names is not None and list(names) == list(row_names):
-        return True
-    return not stored_values(X - X.T).any()
 
 
 def make_model(run, table, task):
@@ -88,9 +81,7 @@ def as_parameter(kernel):
 
 def preprocess(run, table, kernel, machine):
     """A pipeline that fills in and standardises columns, if needed."""
-    steps = []
-    if kernel != "spectrum" and run.params["missing"] == "impute":
-        steps.append(SimpleImputer(strategy="median", keep_empty_features=True))
+    steps = first_steps(table)
     scale = run.params.get("scale")
     if scale is None:
         scale = kernel not in (*MEASURED, "spectrum")
@@ -101,6 +92,24 @@ def preprocess(run, table, kernel, machine):
     if scale:
         steps.append(StandardScaler(with_mean=can_be_centred(table.X)))
     return make_pipeline(*steps, machine) if steps else machine
+
+
+def first_steps(table):
+    """What fills in missing values and encodes categories, if that is needed."""
+    if not is_numeric(table.X):
+        return []
+    if table.schema.has_categories:
+        return [table.schema.transformer()]
+    return [median_imputer()] if table.schema.missing == "impute" else []
+
+
+def encoded(table):
+    """The columns as numbers without gaps, and their names."""
+    steps, names = first_steps(table), feature_names(table)
+    if not steps:
+        return table.X, names
+    X = steps[0].fit_transform(table.X)
+    return X, table.schema.feature_names_out(steps[0]) if table.schema.has_categories else names
 
 
 def feature_names(table):

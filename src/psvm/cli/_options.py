@@ -67,6 +67,16 @@ class Gamma(click.ParamType):
         return number
 
 
+def _types(ctx, param, pairs):
+    """Check pairs such as "visit=date"."""
+    kinds = ("number", "category", "date", "identifier", "text", "ignored")
+    for pair in pairs:
+        name, sign, kind = pair.rpartition("=")
+        if not sign or not name or kind not in kinds:
+            raise click.BadParameter(f"{pair!r} is not a column and one of {', '.join(kinds)}.")
+    return pairs
+
+
 reading = _all(
     click.option("--target-file", type=FILE, help="A file that holds the target."),
     click.option("--transpose", is_flag=True, help="The samples are columns (genes x samples)."),
@@ -77,13 +87,19 @@ reading = _all(
     click.option("--decimal", default="auto", help="The decimal sign. [detected]"),
     click.option("--encoding", default="auto", help="The encoding of the text. [detected]"),
     click.option("--format", "format", default="auto",
-                 help="csv, svmlight, npy, npz, mtx, parquet, feather, fasta or h5ad. [detected]"),
+                 help="csv, xlsx, svmlight, npy, npz, mtx, parquet, feather, fasta or h5ad. "
+                 "[detected]"),
     click.option("--missing", type=click.Choice(["error", "drop", "impute"]), default="error",
                  show_default=True, help="Rows with missing cells are an error, are left out, or "
-                 "get the median of the column."),
-    click.option("--categorical", type=click.Choice(["error", "onehot", "drop"]), default="error",
-                 show_default=True, help="Columns of words are an error, become columns of 0 "
-                 "and 1, or are left out."),
+                 "get the median or the most frequent level of the column."),
+    click.option("--na-values", multiple=True, metavar="MARKER",
+                 help="A cell that stands for a missing value; repeatable. [those of pandas]"),
+    click.option("--categorical", type=click.Choice(["auto", "error", "onehot", "drop"]),
+                 default="auto", show_default=True, help="Columns of words become columns of 0 and "
+                 "1 if they have few levels, are an error, always become such, or are left out."),
+    click.option("--type", "types", multiple=True, metavar="COLUMN=TYPE", callback=_types,
+                 help="What a column is: number, category, date, identifier, text or ignored; "
+                 "repeatable. [detected]"),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave it out; repeatable."),
 )  # fmt: skip
 

@@ -2,13 +2,13 @@
 
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from ..matrix import can_be_centred
+from ._choices import first_steps
 
 
 def make_peers(run, table, task):
@@ -18,9 +18,7 @@ def make_peers(run, table, task):
     kernel = run.chosen.get("kernel", run.params["kernel"])
     if kernel in ("precomputed", "spectrum"):
         return {"guess": guess}
-    steps = [StandardScaler(with_mean=can_be_centred(table.X))]
-    if run.params["missing"] == "impute":
-        steps.insert(0, SimpleImputer(strategy="median", keep_empty_features=True))
+    steps = [*first_steps(table), StandardScaler(with_mean=can_be_centred(table.X))]
     peers = {
         "SVM": SVC() if classes else SVR(),
         "linear": LogisticRegression(max_iter=1000) if classes else RidgeCV(),

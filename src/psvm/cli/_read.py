@@ -1,19 +1,16 @@
 """Data files as the commands read them."""
 
-from dataclasses import replace
-
 import click
-import numpy as np
 
 from ._run import compare_with_record
 
 
-def read(run, *, needs_target=True, features=None, target_name=None, path=None):
+def read(run, *, needs_target=True, schema="infer"):
     """The table of a command's data file, with its detections said."""
     from ..io import DataError, read_table
 
     params = run.params
-    path = path or params["data"]
+    path = params["data"]
     unsaid = params.get("target") is None and params.get("target_file") is None
     if needs_target and unsaid and not _has_own_target(path, params["format"]):
         raise click.UsageError(
@@ -21,8 +18,8 @@ def read(run, *, needs_target=True, features=None, target_name=None, path=None):
             f"'psvm check {path}' lists the columns."
         )
     options = reading_options(params)
-    options["features"] = features
-    target = params.get("target", target_name)
+    options["schema"] = schema
+    target = params.get("target")
     with run.watched():
         try:
             table = read_table(path, target=target, **options)
@@ -52,8 +49,11 @@ def reading_options(params):
         "encoding": params["encoding"],
         "format": params["format"],
         "missing": "nan" if params["missing"] == "impute" else params["missing"],
+        "na_values": params["na_values"] or None,
         "categorical": params["categorical"],
+        "types": {n: kind for n, _, kind in (pair.rpartition("=") for pair in params["types"])},
         "ignore": params["ignore"],
+        "leave_out": params.get("kernel") != "precomputed",
     }
 
 
@@ -65,18 +65,3 @@ def _has_own_target(path, format):
 
 def _is_number(target):
     return target is not None and target.removeprefix("-").isdigit()
-
-
-def source_columns(names):
-    """The columns of a file from which columns such as "sex=f" are made."""
-    return list(dict.fromkeys(name.partition("=")[0] for name in names))
-
-
-def one_hot(table, names):
-    """The columns of a model from those of new rows; 0 for a value that does not occur."""
-    place = {name: j for j, name in enumerate(table.feature_names)}
-    X = np.zeros((table.X.shape[0], len(names)))
-    for j, name in enumerate(names):
-        if name in place:
-            X[:, j] = table.X[:, place[name]]
-    return replace(table, X=X, feature_names=list(names))

@@ -1,14 +1,24 @@
 """What commands say about fitted models."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from ..estimators import solutions, unwrap_psvm, weights
-from ..io import is_numeric
+from ..estimators import is_measured, solutions, support_names, unwrap, unwrap_psvm, weights
+from ._choices import feature_names
 
 
-def describe_model(run, model, names):
+def machine_names(model, table):
+    """Names of the columns that the machine at the end of a fitted model sees."""
+    if table.schema is not None and table.schema.has_categories:
+        return table.schema.feature_names_out(unwrap(model).steps[0][1])
+    return feature_names(table)
+
+
+def describe_model(run, model, table):
     """Record and show support objects and certificate of a fitted model."""
-    machine = unwrap_psvm(model, names).machine
+    parts = unwrap_psvm(model, machine_names(model, table), table.row_labels)
+    machine = parts.machine
     alpha = weights(machine)
     worst = max(solutions(machine), key=lambda s: s.kkt_violation)
     epsilon = np.atleast_1d(machine.epsilon_)
@@ -17,6 +27,7 @@ def describe_model(run, model, names):
         "epsilon": machine.epsilon_,
         "n_support": machine.n_support_,
         "n_objects": len(alpha),
+        "support": support_names(parts),
         "status": worst.status.value,
         "gap": machine.dual_gap_,
         "kkt_violation": machine.kkt_violation_,
@@ -29,22 +40,32 @@ def describe_model(run, model, names):
     )
 
 
+def warn_of_rare_levels(run, table):
+    """Name the levels that are put together."""
+    rare = table.schema.rare_levels(table.X) if table.schema.has_categories else {}
+    if rare:
+        shown = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in rare.items())
+        run.warn(f"Levels in less than 1 % of the rows count as one rare level: {shown}.")
+
+
 def save_model(run, model, table, task, path):
     """Write a model with what prediction from files needs to know."""
     from .. import save
 
+    parts = unwrap_psvm(model, machine_names(model, table), table.row_labels)
+    classes = getattr(model, "classes_", None)
+    schema = replace(
+        table.schema,
+        target=table.target_name,
+        target_levels=None if classes is None else tuple(np.asarray(classes).tolist()),
+    )
     extra = {
-        "feature_names": table.feature_names,
-        "n_columns": int(table.X.shape[1]) if is_numeric(table.X) else None,
-        "target_name": table.target_name,
         "task": task,
         "format": table.format,
         "command": run.command,
-        "missing": run.params["missing"],
-        "categorical": run.params["categorical"],
-        "transpose": run.params["transpose"],
+        "support": None if is_measured(parts.machine) else support_names(parts),
     }
-    save(model, path, extra=extra)
+    save(model, path, extra=extra, schema=schema)
     run.wrote(path)
     run.results["model"] = str(path)
     run.show(f"model            {path}")

@@ -27,6 +27,8 @@ class Parts:
     """The estimator at the end."""
     names: list | None = None
     """Names of the columns of X, if they are known and the machine sees these columns."""
+    rows: list | None = None
+    """Names of the training objects, if they are known."""
 
     def transform(self, X):
         """X as the machine sees it."""
@@ -49,10 +51,11 @@ def unwrap(model):
             return Parts(model, search, steps, inner)
 
 
-def unwrap_psvm(model, names=None):
+def unwrap_psvm(model, names=None, rows=None):
     """The layers of a fitted P-SVM, pipeline that ends with one, or search of either.
 
-    `names` are those of the columns of X, where the machine does not know them.
+    `names` are those of the columns of X, where the machine does not know them, and `rows` those of
+    the training objects.
     """
     if isinstance(model, type):
         raise TypeError(f"The estimator must be an object, got the class {model.__name__}.")
@@ -66,7 +69,8 @@ def unwrap_psvm(model, names=None):
     check_is_fitted(machine)
     names = getattr(machine, "feature_names_in_", names)
     known = names is not None and len(names) == machine.n_features_in_
-    return replace(parts, names=[str(n) for n in names] if known else None)
+    names = [str(n) for n in names] if known else None
+    return replace(parts, names=names, rows=None if rows is None else [str(r) for r in rows])
 
 
 def described_matrix(parts, X):
@@ -83,7 +87,7 @@ def described_matrix(parts, X):
     own = getattr(machine, "landmarks_", np.arange(X.shape[0]))
     if not hasattr(machine, "landmarks_") and machine.landmarks is None and len(own) > MOST:
         raise ValueError("A model from a file does not know which training objects described.")
-    return np.asarray(machine._kernel(X, X[own])), [f"row {j}" for j in own]
+    return np.asarray(machine._kernel(X, X[own])), row_names(parts, own)
 
 
 def square_matrix(parts, X):
@@ -105,14 +109,22 @@ def solutions(machine):
     return (machine.solution_,) if hasattr(machine, "solution_") else ()
 
 
+def row_names(parts, places):
+    """Names of training objects, or their numbers from 1 as in files."""
+    if parts.rows is None:
+        return [f"row {j + 1}" for j in places]
+    return [parts.rows[j] for j in places]
+
+
 def support_names(parts):
-    """Names of the support objects: those of columns, or numbers of rows."""
+    """Names of the support objects: those of columns or rows, or their numbers from 1."""
     machine = parts.machine
     if is_measured(machine) and parts.names is not None:
         return [parts.names[j] for j in machine.support_]
-    word = "column" if machine.kernel == "dyadic" else "row"
-    word = word if by_rows(machine.landmarks) else "landmark"
-    return [f"{word} {j}" for j in machine.support_]
+    if is_measured(machine) or not by_rows(machine.landmarks):
+        word = "column" if is_measured(machine) else "landmark"
+        return [f"{word} {j + 1}" for j in machine.support_]
+    return row_names(parts, machine.support_)
 
 
 def numeric_target(machine, y):

@@ -3,14 +3,19 @@
 from .._atomic import atomic_write
 from ._check import check_file
 from ._errors import DataError, Finding, Severity
+from ._kinds import relates_rows
 from ._quality import find_warnings, is_numeric
 from ._read import read_table
+from ._schema import Column, Kind, Schema, median_imputer, numbers_schema
 from ._table import Table
 from ._write import write_table
 
 __all__ = [
+    "Column",
     "DataError",
     "Finding",
+    "Kind",
+    "Schema",
     "Severity",
     "Table",
     "atomic_write",

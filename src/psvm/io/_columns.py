@@ -40,31 +40,27 @@ def names_of(table):
     return Numbered(table.X.shape[1]) if table.feature_names is None else table.feature_names
 
 
-def append_categories(table, names, categories, texts):
-    """Columns of 0 and 1 for the values of text columns."""
-    columns, labels = (
-        [table.X],
-        list(names_of(table)),
-    )
-    for j in categories:
-        block, more = one_hot(names[j], texts[j], table.source)
-        columns.append(block)
-        labels += more
-    table.X, table.feature_names = np.hstack(columns), labels
+def expand_categories(table, columns):
+    """Columns of 0 and 1 for the levels of categories, behind the numbers."""
+    coded = [j for j, column in enumerate(columns) if column.kind == "category"]
+    plain = [j for j, column in enumerate(columns) if column.kind != "category"]
+    names = names_of(table)
+    blocks, labels = [table.X[:, plain]], [names[j] for j in plain]
+    for j in coded:
+        levels, codes = columns[j].levels, table.X[:, j]
+        refuse_categories(len(codes), len(levels), names[j], table.source)
+        block = np.zeros((len(codes), len(levels)))
+        known = np.flatnonzero(~np.isnan(codes))
+        block[known, codes[known].astype(int)] = 1
+        block[np.isnan(codes)] = np.nan
+        blocks.append(block)
+        labels += [f"{names[j]}={level}" for level in levels]
+    table.X, table.feature_names = np.hstack(blocks), labels
     table.detection.append(
         "Columns of text are written as columns of 0 and 1: "
-        + ", ".join(names[j] for j in categories)
+        + ", ".join(names[j] for j in coded)
         + "."
     )
-
-
-def one_hot(name, cells, path):
-    """A column of 0 and 1 for each value of a column of text, and their names."""
-    values, code = np.unique(np.array(cells, dtype=object), return_inverse=True)
-    refuse_categories(len(cells), len(values), name, path)
-    block = np.zeros((len(cells), len(values)))
-    block[np.arange(len(cells)), code] = 1
-    return block, [f"{name}={value}" for value in values]
 
 
 def select_features(table, features):

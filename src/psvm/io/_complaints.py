@@ -40,7 +40,7 @@ class Complaints:
             cell.encode()
         except UnicodeEncodeError:
             return not_utf8(cell, self.path, line, column + 1)
-        if '"' in cell:
+        if cell.startswith('"') and cell.count('"') % 2:
             return self.stray_quote(line, column, cell)
         message = f"{_short(cell)}{self.called(column)} is not a number."
         return self._error(message, line, column, advice)
@@ -71,16 +71,6 @@ class Complaints:
             min(n_cells, expected + 1) - 1,
             f"Add or remove cells, or quote those that contain a {delimiter}.",
         )
-
-    def missing(self, gaps, number):
-        """There are missing values; the first ones are at `gaps`."""
-        places = "; ".join(
-            f"line {line}, column {column + 1}{self.called(column).replace(' in column', '')}"
-            for line, column in gaps
-        )
-        more = f" and {number - len(gaps)} more" if number > len(gaps) else ""
-        message = f"{number} missing value{'s' * (number > 1)}: {places}{more}."
-        return self._error(message, *gaps[0], MISSING_ADVICE)
 
     def _error(self, message, line, column, advice=""):
         return DataError(message, file=self.path, line=line, column=column + 1, advice=advice)

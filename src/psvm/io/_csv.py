@@ -3,12 +3,12 @@
 import numpy as np
 
 from .._core._csv import Place, RowParser, Stop
-from ._columns import append_categories, as_labels, select_features
-from ._complaints import SHOWN, Complaints, split_line
-from ._dialect import detect, find_column, is_missing, not_utf8, suggestion
+from ._complaints import Complaints, split_line
+from ._dialect import detect, find_column, not_utf8, suggestion
 from ._errors import DataError
+from ._raw import Raw, apply_schema, assemble, refuse_repeated
+from ._schema import Kind, Schema
 from ._streams import Source
-from ._table import Table
 
 BLOCK = 1 << 21
 """Bytes of text in memory; more if a line is longer."""
@@ -87,15 +87,16 @@ class Reading:
         self.complaints = Complaints(self.path, self.dialect)
         self.block.start = self.dialect.start
         self.text = set(text) | self.dialect.text
+        self.markers = b"".join(f"{marker}\n".encode() for marker in options.markers)
+        self.values, self.numbers = np.empty((0, 0)), []
         self._assign_columns()
         self._start_parser(self.dialect.line)
         self.n = 0
         self.values = np.empty((0, len(self.numbers)))
         self.target = np.empty(0)
         self.labels = [[] for _ in self.texts]
+        self.lines = []
         self.known = {}
-        self.dropped = 0
-        self.gaps, self.n_gaps = [], 0
         self.text_rows = {}
 
     def table(self):
@@ -143,23 +144,34 @@ class Reading:
                 self._add_text(place, self.target_column)
             else:
                 place[self.target_column] = Place.TARGET
-        self.categories = []
-        self.numbers = self._choose_features()
-        if options.categorical != "error":
-            found = [j for j in self.numbers if j in self.text]
-            self.numbers = [j for j in self.numbers if j not in self.text]
-            if options.categorical == "onehot":
-                self.categories = found
-                for j in found:
-                    self._add_text(place, j)
+        features = list(dict.fromkeys(self._choose_features()))
+        self.numbers = [j for j in features if not self._is_text(j)]
+        skip = options.categorical == "drop" and options.schema is None
+        for j in () if skip else features:
+            if self._is_text(j):
+                self._add_text(place, j)
         place[self.numbers] = np.arange(len(self.numbers))
         self.place = place
-        if not self.numbers and not self.categories and self.target_column is None:
+        if len(self.texts) + len(self.numbers) == (self.dialect.row_names is not None) and (
+            self.target_column is None
+        ):
             raise DataError(
                 "There is no column of numbers.",
                 file=self.path,
                 advice="Check delimiter, header and row names.",
             )
+
+    def _is_text(self, j):
+        """Whether a feature is read as text: it must be, or it turned out to be and may."""
+        options = self.options
+        if options.transpose:
+            return False
+        if isinstance(options.schema, Schema):
+            return j in self.schema_texts
+        kind = options.types.get(self.dialect.names[j])
+        if kind is not None:
+            return kind is not Kind.NUMBER
+        return options.categorical != "error" and j in self.text
 
     def _add_text(self, place, column):
         place[column] = Place.TEXT - len(self.texts)
@@ -168,7 +180,11 @@ class Reading:
     def _choose_features(self):
         """The columns that are features, in order."""
         options, names = self.options, self.dialect.names
-        if options.features is not None and not options.transpose:
+        if options.transpose:
+            return [j for j in range(len(names)) if j != self.dialect.row_names]
+        if isinstance(options.schema, Schema):
+            return self._schema_features()
+        if options.features is not None:
             place = {name: j for j, name in reversed(list(enumerate(names)))}
             return [
                 place[str(f)]
@@ -177,9 +193,17 @@ class Reading:
                 for f in options.features
             ]
         left_out = {self.dialect.row_names, self.target_column}
-        if not options.transpose:
-            left_out |= {find_column(c, names, self.path, "ignore") for c in options.ignore}
-        return [j for j in range(len(names)) if j not in left_out]
+        left_out |= {find_column(c, names, self.path, "ignore") for c in options.ignore}
+        ignored = {name for name, kind in options.types.items() if kind is Kind.IGNORED}
+        return [j for j in range(len(names)) if j not in left_out and names[j] not in ignored]
+
+    def _schema_features(self):
+        """The columns that a schema needs; which of them are text is its to say."""
+        columns, places = apply_schema(self._new_raw(), self.options.schema)
+        text = (Kind.CATEGORY, Kind.DATE)
+        pairs = list(zip(columns, places, strict=True))
+        self.schema_texts = {j for column, j in pairs if column.kind in text}
+        return places
 
     # --- rows
 
@@ -200,17 +224,15 @@ class Reading:
     def _take(self, n, spans, lines):
         """Look at rows that were just read."""
         rows = slice(self.n, self.n + n)
-        labels = [self._cells(spans[:n, t], lines, t) for t in range(len(self.texts))]
-        keep = self._keep(rows, labels, lines[:n])
-        if keep is not None:
-            k = int(keep.sum())
-            self.values[self.n : self.n + k] = self.values[rows][keep]
-            self.target[self.n : self.n + k] = self.target[rows][keep]
-            labels = [[c for c, ok in zip(cells, keep, strict=True) if ok] for cells in labels]
-            self.dropped += n - k
-            n = k
-        for kept, cells in zip(self.labels, labels, strict=True):
-            kept.extend(cells)
+        for number in self.options.number_markers:
+            self.values[rows][self.values[rows] == number] = np.nan
+            self.target[rows][self.target[rows] == number] = np.nan
+        self._refuse_infinite(self.values[rows], self.numbers, lines)
+        if self.target_column is not None:
+            self._refuse_infinite(self.target[rows, None], [self.target_column], lines)
+        for t, kept in enumerate(self.labels):
+            kept.extend(self._cells(spans[:n, t], lines, t))
+        self.lines.append(lines[:n].copy())
         self.n += n
 
     def _cells(self, spans, lines, t):
@@ -236,41 +258,10 @@ class Reading:
             text = text[1:-1].replace('""', '"')
         return text.strip()
 
-    def _keep(self, rows, labels, lines):
-        """Which rows are kept, None for all; infinite numbers are an error."""
-        values, target = self.values[rows], self.target[rows]
-        numeric_target = self.target_column is not None and self.target_column not in self.texts
-        gaps = np.zeros(len(values), dtype=bool)
-        if not np.isfinite(values).all():
-            self._refuse_infinite(values, self.numbers, lines)
-            gaps |= np.isnan(values).any(axis=1)
-            if self.options.missing == "error":
-                for i, j in np.argwhere(np.isnan(values)):
-                    self._note_gap(lines[i], self.numbers[j])
-        without_target = np.zeros(len(values), dtype=bool)
-        if numeric_target:
-            self._refuse_infinite(target[:, None], [self.target_column], lines)
-            without_target = np.isnan(target)
-        elif self.target_column is not None:
-            cells = labels[self.texts.index(self.target_column)]
-            without_target = np.fromiter(map(is_missing, cells), dtype=bool, count=len(cells))
-        if self.options.missing != "drop":
-            for i in np.flatnonzero(without_target):
-                self._note_gap(lines[i], self.target_column)
-            return None
-        gaps |= without_target
-        return ~gaps if gaps.any() else None
-
     def _refuse_infinite(self, values, columns, lines):
-        wrong = np.argwhere(np.isinf(values))
-        if len(wrong):
-            i, j = wrong[0]
+        if np.isinf(values).any():
+            i, j = np.argwhere(np.isinf(values))[0]
             raise self.complaints.too_large(int(lines[i]), columns[j])
-
-    def _note_gap(self, line, column):
-        self.n_gaps += 1
-        if len(self.gaps) < SHOWN:
-            self.gaps.append((int(line), int(column)))
 
     # --- problems
 
@@ -286,7 +277,7 @@ class Reading:
             raise self.complaints.ragged(line, n_cells)
         if self._is_target_row(cells):
             self._keep_text_row(cells)
-        elif column == self.target_column or self._may_be_text:
+        elif column == self.target_column or self._may_be_text(column):
             raise TextColumn(column)
         else:
             advice = {}
@@ -296,9 +287,12 @@ class Reading:
                 advice = {"advice": "If the first line names the columns, say header=True."}
             raise self.complaints.not_a_number(line, column, cell, **advice)
 
-    @property
-    def _may_be_text(self):
-        return self.options.categorical != "error" and not self.options.transpose
+    def _may_be_text(self, column):
+        options = self.options
+        given = self.dialect.names[column] in options.types
+        if options.transpose or given or isinstance(options.schema, Schema):
+            return False
+        return options.categorical != "error"
 
     def _row_cells(self):
         """The cells of the row at which the parser stopped, split in the plainest way."""
@@ -324,41 +318,43 @@ class Reading:
     def _start_parser(self, line):
         """Read on at the start of the block, which is this line."""
         delimiter, decimal = ord(self.dialect.delimiter), ord(self.dialect.decimal)
-        self.parser = RowParser(self.place, delimiter, decimal, line)
+        self.parser = RowParser(self.place, delimiter, decimal, line, self.markers)
 
     # --- the table
 
     def _finish(self):
-        if self.n_gaps:
-            raise self.complaints.missing(self.gaps, self.n_gaps)
         if self.n == 0:
             raise DataError(
                 "There are no rows of data"
                 + (" below the header." if self.dialect.has_header else "."),
                 file=self.path,
-                advice="Lines with missing values were left out." if self.dropped else "",
             )
         self.values.resize((self.n, len(self.numbers)), refcheck=False)
         self.target.resize(self.n, refcheck=False)
-        names = [self.dialect.names[j] for j in self.numbers]
-        texts = dict(zip(self.texts, self.labels, strict=True))
-        table = Table(
-            self.values,
-            feature_names=names if self.dialect.has_header else None,
-            row_names=texts.get(self.dialect.row_names),
-            detection=self._notes(),
-            source=self.path,
-            format="csv",
-        )
-        if self.categories:
-            append_categories(table, self.dialect.names, self.categories, texts)
-        if self.target_column is not None:
-            cells = texts.get(self.target_column)
-            table.y = as_labels(self.target if cells is None else cells)
-            table.target_name = self.dialect.names[self.target_column]
+        raw = self._new_raw()
+        raw.texts = dict(zip(self.texts, self.labels, strict=True))
+        raw.lines = np.concatenate(self.lines)
+        if self.target_column is not None and self.target_column not in raw.texts:
+            raw.target_values = self.target
         if self.options.transpose:
-            self._transpose(table)
-        return table
+            raw = self._transposed(raw)
+        raw.detection[:0] = self._notes()
+        return assemble(raw, self.options)
+
+    def _new_raw(self):
+        dialect = self.dialect
+        return Raw(
+            dialect.names,
+            dialect.has_header,
+            self.values,
+            self.numbers,
+            {},
+            self.path,
+            "csv",
+            dialect.decimal,
+            self.target_column,
+            row_names=dialect.row_names,
+        )
 
     def _notes(self):
         notes = []
@@ -367,42 +363,50 @@ class Reading:
         if self.source.encoding != "utf-8":
             notes.append(f"The text is {self.source.encoding}.")
         notes += self.dialect.notes
-        if self.dropped:
-            notes.append(f"{self.dropped} rows with missing values were left out.")
-        if self.options.categorical == "drop":
+        if self.options.categorical == "drop" and self.options.schema is None:
             dropped = [self.dialect.names[j] for j in sorted(self.text) if self.place[j] == -1]
             notes += [f"Columns that are not numbers are left out: {', '.join(dropped)}."] * bool(
                 dropped
             )
         return notes
 
-    def _transpose(self, table):
+    def _transposed(self, raw):
         """Rows become features; the target is one of them."""
-        names, target = table.row_names, self.options.target
-        keep = np.ones(self.n, dtype=bool)
-        ignore = set(self.options.ignore)
+        names, target = raw.texts.get(raw.row_names), self.options.target
+        ignored = {name for name, kind in self.options.types.items() if kind is Kind.IGNORED}
+        ignored |= set(self.options.ignore)
+        places = range(self.n)
         if names is not None:
-            keep = np.array([name not in ignore and name != target for name in names])
+            places = [i for i in places if names[i] not in ignored and names[i] != target]
+            wanted = [names[i] for i in places]
+            refuse_repeated(wanted, self.path, "lines", [int(raw.lines[i]) for i in places])
+        features = [f"x{i}" for i in places] if names is None else wanted
+        values = self.values if len(places) == self.n else self.values[places]
+        samples = [self.dialect.names[j] for j in self.numbers] if raw.named else None
+        found = Raw(
+            features,
+            names is not None,
+            values.T,
+            list(range(len(features))),
+            {},
+            self.path,
+            "csv",
+            labels=samples,
+            detection=["The table is transposed: its columns are the samples."],
+        )
         if target is not None and self.options.target_file is None:
-            table.y, table.target_name = self._target_row(table, names, target), str(target)
-        X = table.X if keep.all() else table.X[keep]
-        table.X = X.T
-        samples = table.feature_names
-        table.feature_names = (
-            None if names is None else [n for n, k in zip(names, keep, strict=True) if k]
-        )
-        table.row_names = samples
-        table.detection.append("The table is transposed: its columns are the samples.")
-        if self.options.features is not None:
-            select_features(table, self.options.features)
+            found.names, found.target = [*features, str(target)], len(features)
+            self._take_target_row(found, names, target)
+        return found
 
-    def _target_row(self, table, names, target):
+    def _take_target_row(self, raw, names, target):
         if target in self.text_rows:
-            return as_labels(self.text_rows[target])
-        if names is not None and target in names:
-            return as_labels(table.X[names.index(target)].copy())
-        raise DataError(
-            f"There is no row {target!r} (the target).",
-            file=self.path,
-            advice=suggestion(target, [*self.text_rows, *(names or [])]),
-        )
+            raw.texts[raw.target] = self.text_rows[target]
+        elif names is not None and target in names:
+            raw.target_values = self.values[names.index(target)].copy()
+        else:
+            raise DataError(
+                f"There is no row {target!r} (the target).",
+                file=self.path,
+                advice=suggestion(target, [*self.text_rows, *(names or [])]),
+            )

@@ -8,13 +8,10 @@ from itertools import islice
 
 from .._core._csv import parse_number
 from ._errors import DataError
+from ._schema import Kind, Schema
 
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "blank"}
 """Those that are tried, in the order of preference, and what they are called."""
-MISSING = frozenset(
-    ("", "NA", "NaN", "nan", "NAN", "N/A", "#N/A", "n/a", "null", "NULL", "None", "none")
-) | frozenset("?-.")
-"""Cells that stand for a missing value, as in the compiled parser."""
 NAMES_OF_ROWS = re.compile(
     r"|unnamed: 0|(row|sample|object|patient|probe|gene|protein)?[ _.-]?(id|name|names|symbol)s?"
     r"|index|rownames?|accession|sample|gene|probe|protein|identifier",
@@ -65,11 +62,6 @@ def is_number(cell, decimal="."):
     return parse_number(cell.strip().encode("utf-8", "replace"), ord(decimal)) is not None
 
 
-def is_missing(cell):
-    """Whether a cell stands for a missing value."""
-    return cell.strip() in MISSING
-
-
 def detect(head, options, path):
     """Find out how a text is written.
 
@@ -111,7 +103,7 @@ def detect(head, options, path):
     if has_header and len(header) == width - 1:
         header = ["", *header]  # as R writes tables with row names
     names = [f"x{j}" for j in range(width)] if header is None else _tidy(header, path, skipped + 1)
-    text = frozenset(j for j in range(width) if _is_text(body, j, decimal))
+    text = frozenset(j for j in range(width) if _is_text(body, j, decimal, options.markers))
     row_names = _find_row_names(names if has_header else None, body, text, options, names, path)
     start_line = skipped + (used[0] if has_header else 0)
     dialect = Dialect(
@@ -190,20 +182,20 @@ def _find_header(rows, decimal, options):
     if not body:
         return not any(is_number(cell, decimal) for cell in first)
     for j, cell in enumerate(first):
-        named = not is_number(cell, decimal) and not is_missing(cell)
-        if named and not _is_text(body, j, decimal):
+        named = not is_number(cell, decimal) and cell not in options.markers
+        if named and not _is_text(body, j, decimal, options.markers):
             return True
     # A single column of text, such as labels: its name does not come again.
-    if all(_is_text(body, j, decimal) for j in range(len(first))):
+    if all(_is_text(body, j, decimal, options.markers) for j in range(len(first))):
         below = {cell for row in body for cell in row}
         return not any(cell in below for cell in first) and len(below) < len(body) * len(first)
     return first[0] == "" and not any(is_number(cell, decimal) for cell in first[1:])
 
 
-def _is_text(body, j, decimal):
+def _is_text(body, j, decimal, markers):
     """Whether a column has a cell that is neither a number nor missing."""
     cells = (row[j] for row in body if j < len(row))
-    return any(not is_number(cell, decimal) and not is_missing(cell) for cell in cells)
+    return any(not is_number(cell, decimal) and cell not in markers for cell in cells)
 
 
 def _tidy(header, path, line):
@@ -260,6 +252,15 @@ def _find_row_names(header, body, text, options, names, path):
     if target is not None and not options.transpose and target in (0, names[0]):
         return None
     if options.features is not None and names[0] in options.features:
+        return None
+    if isinstance(options.schema, Schema) and options.schema.named and not options.transpose:
+        known = options.schema.row_names
+        if known in names:
+            return names.index(known)
+        if names[0] in {column.name for column in options.schema.used}:
+            return None
+    given = options.types.get(names[0])
+    if given not in (None, Kind.IDENTIFIER):
         return None
     cells = [row[0] for row in body]
     different = len(set(cells)) == len(cells)

@@ -1,5 +1,6 @@
 """Readers of all formats but delimited text."""
 
+import datetime
 import importlib
 import io
 import re
@@ -10,7 +11,7 @@ from sklearn.datasets import load_svmlight_file
 
 from ..kernels import parse_fasta
 from ..matrix import as_dense, drop_columns, missing_entries, stored_values
-from ._columns import as_labels, names_of, one_hot, select_features
+from ._columns import as_labels, names_of, select_features
 from ._complaints import MISSING_ADVICE
 from ._dialect import find_column, suggestion
 from ._errors import DataError
@@ -18,6 +19,8 @@ from ._h5ad import read_parts
 from ._limits import refuse_empty_rows
 from ._matrix_market import read_matrix
 from ._numpy_files import read_array, read_arrays
+from ._raw import Raw, apply_schema, assemble, by_name, refuse_repeated
+from ._schema import Kind, Schema, numbers_schema
 from ._streams import Source, read_all
 from ._table import Table
 
@@ -36,6 +39,8 @@ def _extra(module, extra):
 def read_svmlight(path, options):
     """LIBSVM or svmlight: ``label index:value ...``."""
     n_features = None if options.features is None else len(options.features)
+    if isinstance(options.schema, Schema):
+        n_features = options.schema.n_columns
     text = read_all(path)
     try:
         X, y = load_svmlight_file(io.BytesIO(text), n_features=n_features, zero_based="auto")
@@ -210,14 +215,15 @@ def read_arrow(path, options):
         columns = dict(zip(arrow.column_names, arrow.columns, strict=True))
         if len(columns) < arrow.num_columns:
             raise DataError("Two columns have the same name.", file=path)
-        _take_index(table, columns, options)
-        _take_column_target(table, columns, options)
-        _take_columns(table, columns, options, pyarrow)
+        if options.transpose:
+            _take_index(table, columns, options)
+            _take_columns(table, columns, pyarrow)
+            return _finish(table, options)
+        return assemble(_raw_columns(table, columns, options, pyarrow), options)
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise DataError(f"This is not a readable {kind} file: {error}", file=path) from None
-    return _finish(table, options, columns_chosen=not options.transpose)
 
 
 def _starts_with(path, magic):
@@ -226,66 +232,138 @@ def _starts_with(path, magic):
 
 
 def _take_index(table, columns, options):
-    """Row names: the index of pandas, or the column that is asked for."""
+    """Row names: the index of pandas, or the column that is asked for; returns its name."""
     choice = options.row_names
     if choice == "auto":
+        known = getattr(options.schema, "row_names", None)
         choice = next((n for n in columns if re.fullmatch(r"__index_level_\d+__", n)), False)
+        choice = known if choice is False and known in columns else choice
     if choice is True:
         choice = next(iter(columns))
-    if choice is not False:
-        name = list(columns)[find_column(choice, list(columns), table.source, "row_names")]
-        table.row_names = [str(v) for v in columns.pop(name).to_pylist()]
+    if choice is False:
+        return None
+    name = list(columns)[find_column(choice, list(columns), table.source, "row_names")]
+    table.row_names = ["" if v is None else _text_of(v) for v in columns[name].to_pylist()]
+    if options.transpose or name.startswith("__index_level"):
+        del columns[name]
+        return None
+    return name
 
 
-def _take_column_target(table, columns, options):
-    if options.target is None or options.target_file is not None or options.transpose:
-        return
-    names = list(columns)
-    name = names[find_column(options.target, names, table.source, "the target")]
-    values = columns.pop(name).to_pylist()
-    if any(v is None for v in values):
-        row = values.index(None)
-        raise DataError(f"The target {name!r} is missing in row {row + 1}.", file=table.source)
-    numbers = all(isinstance(v, int | float) for v in values)
-    table.y = as_labels(np.array(values, dtype=float) if numbers else [str(v) for v in values])
-    table.target_name = name
-
-
-def _take_columns(table, columns, options, pyarrow):
-    """All columns of numbers, and those of text as the options say."""
-    numbers, names = [], []
-    all_names, ignored, wanted = list(columns), set(), None
-    if not options.transpose:
-        ignore = [find_column(c, all_names, table.source, "ignore") for c in options.ignore]
-        ignored, wanted = {all_names[j] for j in ignore}, options.features
-    for place, (name, column) in enumerate(columns.items(), 1):
-        if name in ignored or (wanted is not None and name not in wanted):
-            continue
-        kind = column.type
-        types = pyarrow.types
-        if (
-            types.is_integer(kind)
-            or types.is_floating(kind)
-            or types.is_boolean(kind)
-            or types.is_decimal(kind)
-        ):
-            numbers.append(column.cast(pyarrow.float64()).to_numpy().astype(np.float64))
-            names.append(name)
-        elif options.categorical == "onehot":
-            block, labels = one_hot(name, [str(v) for v in column.to_pylist()], table.source)
-            numbers.extend(block.T)
-            names += labels
-        elif options.categorical == "error":
-            raise DataError(
-                f"The column {name!r} is of the type {kind}, not numbers.",
-                file=table.source,
-                column=place,
-                advice="Make it the target or the row names, ignore it, or read it with "
-                "categorical='onehot' or 'drop'.",
-            )
-    if not numbers:
+def _raw_columns(table, columns, options, pyarrow):
+    """The columns as they are read from text, too: numbers, words, target."""
+    row_names = _take_index(table, columns, options)
+    names, n_rows = list(columns), len(next(iter(columns.values()), ()))
+    raw = Raw(
+        names, True, np.empty((n_rows, 0)), [], {}, table.source, table.format,
+        labels=table.row_names, detection=table.detection,
+    )  # fmt: skip
+    raw.row_names = None if row_names is None else names.index(row_names)
+    if options.target is not None and options.target_file is None:
+        raw.target = find_column(options.target, names, table.source, "the target")
+    as_words, blocks = _columns_of_words(raw, options), []
+    for j in _wanted_columns(raw, options):
+        column, words = columns[names[j]], as_words(j)
+        if j == raw.row_names or words or not _is_numeric(column.type, pyarrow):
+            if not (words or j in (raw.row_names, raw.target)) and not _may_be_words(options):
+                raise _not_numbers(names[j], column.type, table.source, j + 1)
+            raw.texts[j] = [_text_of(v) for v in column.to_pylist()]
+        elif j == raw.target:
+            raw.target_values = _numbers_of(column, pyarrow, options)
+        else:
+            raw.numbers.append(j)
+            blocks.append(_numbers_of(column, pyarrow, options))
+    raw.values = np.column_stack(blocks) if blocks else raw.values
+    if not blocks and not set(raw.texts) - {raw.target, raw.row_names}:
         raise DataError("There is no column of numbers.", file=table.source)
-    table.X, table.feature_names = np.column_stack(numbers), names
+    if options.schema is None and options.categorical == "drop":
+        for j in set(raw.texts) - {raw.target, raw.row_names}:
+            del raw.texts[j]
+    return raw
+
+
+def _columns_of_words(raw, options):
+    """A function that says whether a column must be read as words."""
+    if isinstance(options.schema, Schema):
+        columns, places = apply_schema(raw, options.schema)
+        raw.detection.clear()
+        coded = {
+            j
+            for column, j in zip(columns, places, strict=True)
+            if column.kind in (Kind.CATEGORY, Kind.DATE)
+        }
+        return coded.__contains__
+    kinds = (None, Kind.NUMBER, Kind.IGNORED)
+    return lambda j: options.types.get(raw.names[j]) not in kinds
+
+
+def _wanted_columns(raw, options):
+    """The columns that are looked at."""
+    own = [j for j in (raw.row_names, raw.target) if j is not None]
+    if isinstance(options.schema, Schema):
+        return list(dict.fromkeys([*apply_schema(raw, options.schema)[1], *own]))
+    find = (find_column(c, raw.names, raw.source, "ignore") for c in options.ignore)
+    left_out = set(find) - set(own)
+    wanted = None if options.features is None else set(map(str, options.features))
+    return [
+        j
+        for j, name in enumerate(raw.names)
+        if j not in left_out
+        and options.types.get(name) is not Kind.IGNORED
+        and (wanted is None or j in own or name in wanted)
+    ]
+
+
+def _may_be_words(options):
+    return options.categorical != "error" and not isinstance(options.schema, Schema)
+
+
+def _not_numbers(name, kind, path, place):
+    return DataError(
+        f"The column {name!r} is of the type {kind}, not numbers.",
+        file=path,
+        column=place,
+        advice="Make it the target or the row names, ignore it, or read it with "
+        "categorical='onehot' or 'drop'.",
+    )
+
+
+def _is_numeric(kind, pyarrow):
+    types = pyarrow.types
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _numbers_of(column, pyarrow, options):
+    numbers = column.cast(pyarrow.float64()).to_numpy().astype(np.float64)
+    if np.isinf(numbers).any():
+        raise DataError("There are infinite numbers.")
+    numbers[np.isin(numbers, options.number_markers)] = np.nan
+    return numbers
+
+
+def _text_of(value):
+    """A value of a typed column as a text file has it; None if it is missing."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _take_columns(table, columns, pyarrow):
+    """All columns, which must be numbers."""
+    for place, (name, column) in enumerate(columns.items(), 1):
+        if not _is_numeric(column.type, pyarrow):
+            raise _not_numbers(name, column.type, table.source, place)
+    if not columns:
+        raise DataError("There is no column of numbers.", file=table.source)
+    table.X = np.column_stack(
+        [c.cast(pyarrow.float64()).to_numpy().astype(np.float64) for c in columns.values()]
+    )
+    table.feature_names = list(columns)
 
 
 def read_fasta_table(path, options):
@@ -372,7 +450,7 @@ def _as_matrix(array, path):
     return np.ascontiguousarray(array, dtype=np.float64)
 
 
-def _finish(table, options, columns_chosen=False):
+def _finish(table, options):
     """Transpose, take the target out of the matrix, choose features, look for missing values."""
     if options.target_file is not None:
         table.y = None
@@ -380,8 +458,7 @@ def _finish(table, options, columns_chosen=False):
         _transpose(table)
     _check_lengths(table, options)
     names = names_of(table)
-    ignore = () if columns_chosen else options.ignore
-    drop = [find_column(c, names, table.source, "ignore") for c in ignore]
+    drop = [find_column(c, names, table.source, "ignore") for c in options.ignore]
     if options.target is not None and options.target_file is None and table.y is None:
         j = find_column(options.target, names, table.source, "the target")
         column = table.X[:, j : j + 1]
@@ -390,10 +467,43 @@ def _finish(table, options, columns_chosen=False):
         drop.append(j)
     if drop:
         _drop_columns(table, np.unique(drop))
+    if table.feature_names is not None and (options.schema is not None or options.features):
+        refuse_repeated(table.feature_names, table.source)
     if options.features is not None and table.feature_names is not None:
         select_features(table, options.features)
+    if isinstance(options.schema, Schema):
+        _apply_schema(table, options.schema)
+    table.row_numbers = np.arange(1, table.X.shape[0] + 1)
     _treat_missing(table, options)
+    if options.schema == "infer":
+        table.schema = numbers_schema(
+            table.feature_names, table.X.shape[1], target=table.target_name,
+            missing={"nan": "impute"}.get(options.missing, options.missing),
+            na_values=options.na_values, transpose=options.transpose,
+        )  # fmt: skip
     return table
+
+
+def _apply_schema(table, schema):
+    """The columns that a schema needs, by name or by place."""
+    table.schema = schema
+    if any(column.kind is not Kind.NUMBER for column in schema.used):
+        names = [column.name for column in schema.used if column.kind is not Kind.NUMBER]
+        raise DataError(
+            f"The model needs words in {', '.join(map(repr, names[:5]))}, but a file of the format "
+            f"{table.format} holds numbers.",
+            file=table.source,
+        )
+    if schema.named and table.feature_names is not None:
+        index, notes = by_name(schema, table.feature_names, table.source)
+        table.X, table.feature_names = table.X[:, index], schema.feature_names
+        table.detection += notes
+    elif table.X.shape[1] != schema.n_columns:
+        raise DataError(
+            f"There are {table.X.shape[1]} columns, but the model was fitted to "
+            f"{schema.n_columns}.",
+            file=table.source,
+        )
 
 
 def _transpose(table):
@@ -448,6 +558,7 @@ def _treat_missing(table, options):
     keep[rows] = False
     table.X = table.X[np.flatnonzero(keep)]
     table.y = None if table.y is None else table.y[keep]
+    table.row_numbers = table.row_numbers[keep]
     if table.row_names is not None:
         table.row_names = [name for name, k in zip(table.row_names, keep, strict=True) if k]
     table.detection.append(f"{(~keep).sum()} rows with missing values were left out.")

@@ -33,7 +33,7 @@ def is_numeric(X):
     return np.ndim(X) == 2
 
 
-def find_warnings(X, y=None, *, names=None, first=1, classes=False, scaled=False, most=MOST):
+def find_warnings(X, y=None, *, names=None, classes=False, scaled=False, most=MOST):
     """Findings about what may make results worth less than they look.
 
     Parameters
@@ -42,8 +42,7 @@ def find_warnings(X, y=None, *, names=None, first=1, classes=False, scaled=False
     y : ndarray, default=None
         The target.
     names : sequence of str, default=None
-        Names of the columns; numbers from `first` on by default.
-    first : int, default=1
+        Names of the columns; numbers from 1 by default.
     classes : bool, default=False
         Whether y holds classes.
     scaled : bool, default=False
@@ -58,7 +57,7 @@ def find_warnings(X, y=None, *, names=None, first=1, classes=False, scaled=False
     found = []
     if is_numeric(X):
         with np.errstate(over="ignore", invalid="ignore"):  # any numbers may be in a file
-            columns = _columns(fill_missing(X), names, first)
+            columns = _columns(fill_missing(X), names)
             found += _some(_constant(columns), most, "columns")
             found += _without_entries(columns)
             found += [] if scaled else _scales(columns)
@@ -97,21 +96,20 @@ class _Columns:
     empty: int
     """Number of columns without entries."""
     names: list | None
-    first: int
 
     def called(self, k):
         """What the k-th one is called at the beginning of a sentence."""
         j = self.places[k]
-        return f"Column {j + self.first}" if self.names is None else f"Column {self.names[j]!r}"
+        return f"Column {j + 1}" if self.names is None else f"Column {self.names[j]!r}"
 
     def warning(self, k, message, advice):
         """A finding about the k-th one."""
         return _warning(f"{self.called(k)} {message}", advice, int(self.places[k]) + 1)
 
 
-def _columns(X, names, first):
+def _columns(X, names):
     stored, places, low, high = stored_columns(X)
-    return _Columns(stored, places, low, high, X.shape[1] - len(places), names, first)
+    return _Columns(stored, places, low, high, X.shape[1] - len(places), names)
 
 
 def _constant(columns):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -15,9 +15,10 @@ from .._typing import StrPath
 from .._validation import LARGEST, check_choice, check_flag, check_integer, check_path, shown
 from ._columns import as_labels
 from ._csv import read_csv
-from ._dialect import find_column, is_missing, split_rows
+from ._dialect import find_column, split_rows
 from ._errors import DataError
 from ._formats import READERS, read_npy_array
+from ._schema import Schema, numbers_schema
 from ._streams import Source, compression_of, member_names, plain_name, read_all
 from ._table import ReadOptions, Table
 
@@ -58,9 +59,13 @@ def read_table(
     encoding: str = "auto",
     format: str = "auto",
     missing: Literal["error", "nan", "drop"] = "error",
-    categorical: Literal["error", "onehot", "drop"] = "error",
+    categorical: Literal["auto", "error", "onehot", "drop"] = "auto",
     features: Iterable[str] | None = None,
     ignore: Iterable[str | int] = (),
+    schema: Schema | Literal["infer"] | None = None,
+    na_values: Iterable[str] | None = None,
+    types: Mapping[str, str] | None = None,
+    leave_out: bool = True,
 ) -> Table:
     r"""Read a file with data, and say what was detected.
 
@@ -89,13 +94,25 @@ def read_table(
     missing : {"error", "nan", "drop"}, default="error"
         What to do about missing values: name them in an error, keep them as NaN, or leave out the
         rows that have any.
-    categorical : {"error", "onehot", "drop"}, default="error"
+    categorical : {"auto", "error", "onehot", "drop"}, default="auto"
         What to do about columns that are not numbers: name the cell in an error, make a column of
-        0 and 1 for each value, or leave out the column.
+        0 and 1 for each value, or leave out the column. With a schema "auto" takes words with few
+        values for a category and leaves out others, and "onehot" takes all for categories; without
+        one "auto" is "error".
     features : list of str, default=None
         The features wanted, in this order; other columns are not looked at.
     ignore : list of str or int, default=()
         Columns to leave out (rows if transposed).
+    schema : Schema, "infer" or None, default=None
+        "infer" finds out what the columns are, see `Schema`. A schema finds its columns by name.
+    na_values : list of str, default=None
+        Cells that stand for a missing value, besides empty ones; those of pandas by default. A word
+        of the default that is a class of the target is none there, with a warning.
+    types : dict, default=None
+        What some columns are, by name: "number", "category", "date", "identifier", "text" or
+        "ignored". With a schema.
+    leave_out : bool, default=True
+        Whether ``schema="infer"`` leaves out columns that are constant or name the rows.
 
     Returns
     -------
@@ -134,6 +151,10 @@ def read_table(
         categorical=categorical,
         features=features,
         ignore=ignore,
+        schema=schema,
+        na_values=na_values,
+        types=types,
+        leave_out=leave_out,
     )
     check_path("path", path)
     return read_with(os.fspath(path), options)
@@ -147,6 +168,9 @@ def read_with(path, options):
     table = reader(path, options)
     if options.target_file is not None:
         _join_target(table, options)
+    if table.schema is None and options.schema is not None:  # sequences have no columns
+        given = isinstance(options.schema, Schema)
+        table.schema = options.schema if given else numbers_schema(None, 0)
     if table.X.shape[0] == 0:
         raise DataError("There are no rows of data.", file=path)
     return table
@@ -155,7 +179,11 @@ def read_with(path, options):
 def check_options(options):
     """Complain about options that make no sense."""
     check_choice("missing", options.missing, ("error", "nan", "drop"))
-    check_choice("categorical", options.categorical, ("error", "onehot", "drop"))
+    check_choice("categorical", options.categorical, ("auto", "error", "onehot", "drop"))
+    schema = options.schema
+    if not (schema is None or isinstance(schema, Schema) or schema == "infer"):
+        raise TypeError(f"schema must be a Schema, 'infer' or None, got {shown(schema)}.")
+    check_flag("leave_out", options.leave_out)
     check_choice("format", options.format, ("auto", *FORMATS))
     check_flag("transpose", options.transpose)
     if not (isinstance(options.header, str) and options.header == "auto"):
@@ -247,7 +275,7 @@ def _read_target(path, table, options):
     wanted = -1 if options.target is None else options.target
     j = find_column(wanted, header, path, "the target")
     for line, row in zip(lines, rows, strict=True):
-        if len(row) <= j or is_missing(row[j]):
+        if len(row) <= j or row[j] in options.markers:
             raise DataError("The target is missing.", file=path, line=line, column=j + 1)
     names = [row[0] for row in rows] if named else None
     return names, [row[j] for row in rows], header[j] if has_header else None

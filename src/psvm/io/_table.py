@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from .._core._csv import parse_number
 from .._typing import DataFrame
-from .._validation import is_iterable, shown
+from .._validation import check_choice, is_iterable, shown
+from ._schema import NA_VALUES, Kind, Schema
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,52 @@ class ReadOptions:
     encoding: str = "auto"
     format: str = "auto"
     missing: str = "error"
-    categorical: str = "error"
+    categorical: str = "auto"
     features: Any = None
     ignore: Any = ()
+    schema: Any = None
+    na_values: Any = None
+    types: Any = None
+    leave_out: bool = True
 
     def __post_init__(self):
+        self._check_lists()
+        self._check_markers()
+        self._check_types()
+        if self.categorical == "auto" and self.schema is None:
+            object.__setattr__(self, "categorical", "error")
+
+    @cached_property
+    def markers(self):
+        """Cells that stand for a missing value; the empty one always does."""
+        return frozenset(("", *self.na_values))
+
+    @cached_property
+    def number_markers(self):
+        """Those that are numbers."""
+        found = (parse_number(marker.encode()) for marker in self.na_values)
+        return [number for number in found if number is not None]
+
+    def _check_markers(self):
+        markers = self.na_values
+        if markers is None:
+            applied = isinstance(self.schema, Schema)
+            markers = self.schema.na_values if applied else NA_VALUES
+        listed = is_iterable(markers) and not isinstance(markers, str | bytes)
+        if not listed or not all(isinstance(m, str) and "\n" not in m for m in markers):
+            raise TypeError(f"na_values must be a list of strings, got {shown(markers)}.")
+        object.__setattr__(self, "na_values", tuple(markers))
+
+    def _check_types(self):
+        types = {} if self.types is None else self.types
+        if not isinstance(types, dict):
+            raise TypeError(f"types must be a dict of names and kinds, got {shown(types)}.")
+        kinds = [kind.value for kind in Kind if kind is not Kind.TARGET]
+        for name, kind in types.items():
+            check_choice(f"the type of {name!r}", kind, kinds)
+        object.__setattr__(self, "types", {str(name): Kind(k) for name, k in types.items()})
+
+    def _check_lists(self):
         for name in ("features", "ignore"):
             value = getattr(self, name)
             if name == "features" and value is None:
@@ -61,6 +107,10 @@ class Table:
         The path.
     format : str
         What the file is, such as "csv".
+    row_numbers : ndarray of int or None
+        The number of each row in the file, from 1; rows that were left out have none.
+    schema : Schema or None
+        What the columns are, if `read_table` was asked for it.
 
     Examples
     --------
@@ -85,9 +135,19 @@ class Table:
     detection: list[str] = field(default_factory=list)
     source: str = ""
     format: str = ""
+    row_numbers: np.ndarray | None = None
+    schema: Schema | None = None
+
+    @property
+    def row_labels(self) -> list[str]:
+        """The names of the rows, or their numbers in the file."""
+        if self.row_names is not None:
+            return self.row_names
+        numbers = range(1, self.X.shape[0] + 1) if self.row_numbers is None else self.row_numbers
+        return [str(number) for number in numbers]
 
     def to_frame(self) -> DataFrame:
-        """X as a pandas DataFrame with its names."""
+        """X as a pandas DataFrame with its names; categories are words."""
         try:
             import pandas as pd
         except ImportError:
@@ -95,4 +155,9 @@ class Table:
         X = self.X
         if hasattr(X, "tocsr"):
             return pd.DataFrame.sparse.from_spmatrix(X, self.row_names, self.feature_names)
-        return pd.DataFrame(X, index=self.row_names, columns=self.feature_names)
+        frame = pd.DataFrame(X, index=self.row_names, columns=self.feature_names)
+        for j, column in enumerate(() if self.schema is None else self.schema.used):
+            if column.kind is Kind.CATEGORY:
+                words = dict(enumerate(column.levels))
+                frame.isetitem(j, frame.iloc[:, j].map(words).astype(object))
+        return frame

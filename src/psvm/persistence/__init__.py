@@ -3,13 +3,14 @@
 from ._errors import ModelFileError
 from ._export import export_numpy, export_text
 from ._known import register
-from ._models import load, model_info, save
+from ._models import load, load_schema, model_info, save
 
 __all__ = [
     "ModelFileError",
     "export_numpy",
     "export_text",
     "load",
+    "load_schema",
     "model_info",
     "register",
     "save",

@@ -71,7 +71,7 @@ def _sklearn():
     for path, check in checks.SKLEARN.items():
         module, name = path.rsplit(".", 1)
         cls = getattr(import_module(f"sklearn.{module}"), name)
-        drop = frozenset(("f_",) if name == "IsotonicRegression" else ())
+        drop = frozenset(checks.MADE_AGAIN.get(path, ()))
         yield Entry(f"sklearn.{path}", cls, drop, check=check)
 
 

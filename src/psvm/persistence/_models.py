@@ -15,15 +15,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Estimator, StrPath
-from .._validation import check_path
+from .._validation import check_path, shown
 from ..estimators import unwrap
+from ..io import Schema
 from ._codec import Decoder, Encoder
 from ._container import DIGEST, read_container, write_container
 from ._errors import ModelFileError
 from ._known import registry
 
 
-def save(model: Estimator, path: StrPath, *, extra: Mapping[str, Any] | None = None) -> None:
+def save(
+    model: Estimator,
+    path: StrPath,
+    *,
+    extra: Mapping[str, Any] | None = None,
+    schema: Schema | None = None,
+) -> None:
     """Write a fitted model to a file without pickle.
 
     The file holds the support objects and what prediction needs besides, as arrays and JSON with a
@@ -37,6 +44,9 @@ def save(model: Estimator, path: StrPath, *, extra: Mapping[str, Any] | None = N
     path : str or path-like
     extra : dict, default=None
         Anything that JSON can hold; `psvm.persistence.model_info` gives it back.
+    schema : psvm.io.Schema, default=None
+        What the columns of the data are; `psvm.persistence.load_schema` gives it back, and
+        ``psvm predict`` applies it to new files.
 
     Examples
     --------
@@ -59,6 +69,8 @@ def save(model: Estimator, path: StrPath, *, extra: Mapping[str, Any] | None = N
         json.dumps(extra, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"extra must be something that JSON can hold. {error}") from error
+    if schema is not None and not isinstance(schema, Schema):
+        raise TypeError(f"schema must be a psvm.io.Schema or None, got {shown(schema)}.")
     encoder = Encoder(registry())
     encoded = encoder.encode(model, "the model")
     metadata = {
@@ -67,6 +79,7 @@ def save(model: Estimator, path: StrPath, *, extra: Mapping[str, Any] | None = N
         "numpy": np.__version__,
         "not_kept": encoder.not_kept,
         "extra": extra,
+        "schema": None if schema is None else schema.to_dict(),
         "model": encoded,
     }
     write_container(path, metadata, encoder.arrays)
@@ -105,6 +118,37 @@ def load(path: StrPath) -> Estimator:
     check_path("path", path)
     metadata, arrays = read_container(path)
     return _decode(path, metadata, arrays)
+
+
+def load_schema(path: StrPath) -> Schema | None:
+    """What the columns of a model's data are, if its file says so.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    psvm.io.Schema or None
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, psvm, psvm.persistence
+    >>> from psvm.io import Column, Kind, Schema
+    >>> model = psvm.PSVR(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "line.psvm")
+    ...     psvm.save(model, path, schema=Schema((Column("dose", Kind.NUMBER),), 1))
+    ...     psvm.persistence.load_schema(path).feature_names
+    ['dose']
+    """
+    check_path("path", path)
+    metadata, _ = read_container(path)
+    content = metadata.get("schema")
+    try:
+        return None if content is None else Schema.from_dict(content)
+    except ValueError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
 def _decode(path, metadata, arrays):
@@ -148,7 +192,7 @@ def model_info(path: StrPath) -> dict[str, Any]:
     dict
         file, size (bytes), sha256, format_version, psvm, sklearn, class, parameters, summary (what
         is known of the fit), arrays (number and bytes), not_kept (parameters that matter only for
-        fitting and were left out) and extra.
+        fitting and were left out), extra and schema.
 
     Examples
     --------
@@ -180,6 +224,7 @@ def model_info(path: StrPath) -> dict[str, Any]:
         "arrays": {"number": len(arrays), "bytes": sum(a.nbytes for a in arrays)},
         "not_kept": metadata.get("not_kept", []),
         "extra": metadata.get("extra"),
+        "schema": metadata.get("schema"),
     }
 
 

@@ -15,7 +15,7 @@ def column_names(X, names=None):
     if names is None and hasattr(X, "columns"):
         names = X.columns
     if names is None:
-        return [f"column {j}" for j in range(X.shape[1])]
+        return [f"column {j + 1}" for j in range(X.shape[1])]
     return [str(name) for name in names]
 
 
@@ -59,9 +59,7 @@ def suspicions(X, y, classifier, names=None, *, scaled=True):
     """
     if names is None and hasattr(X, "columns"):
         names = column_names(X)
-    found = find_warnings(
-        X, y, names=names, first=0, classes=classifier, scaled=scaled, most=MOST_COLUMNS
-    )
+    found = find_warnings(X, y, names=names, classes=classifier, scaled=scaled, most=MOST_COLUMNS)
     sentences = [f"{finding.message} {finding.advice}".rstrip() for finding in found]
     if len(y) < FEW_ROWS:
         sentences.insert(0, f"There are {len(y)} rows only: all errors are rough.")

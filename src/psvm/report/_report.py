@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.compose import ColumnTransformer
 
 from .._plotting import check_matplotlib
 from .._progress import progress
@@ -27,7 +28,7 @@ from .._validation import (
 )
 from ..estimators import is_measured, solutions, unwrap_psvm
 from ..evaluation import cross_validate
-from ..io import atomic_write, is_numeric
+from ..io import Schema, atomic_write, is_numeric
 from ..matrix import fill_missing, stored_parts
 from ..selection import rank_features
 from . import _sections as sections
@@ -46,6 +47,8 @@ def write_report(
     *,
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
+    row_names: Sequence[str] | None = None,
+    schema: Schema | None = None,
     cv: int = 5,
     n_features: int = 10,
     random_state: int = 0,
@@ -73,6 +76,10 @@ def write_report(
     title : str, default=None
     feature_names : sequence of str, default=None
         Names of the columns; those of a DataFrame by default.
+    row_names : sequence of str, default=None
+        Names of the rows, by which support objects are called; their numbers from 1 by default.
+    schema : psvm.io.Schema, default=None
+        What the columns of X are, if the model begins with its transformer.
     cv : int, default=5
         Number of folds.
     n_features : int, default=10
@@ -116,6 +123,8 @@ def write_report(
     check_positive_integer("n_features", n_features)
     if feature_names is not None:
         feature_names = check_list("feature_names", feature_names)
+    if row_names is not None:
+        row_names = check_list("row_names", row_names)
     check_integer("random_state", random_state)
     check_flag("verbose", verbose)
     check_members("y", y)
@@ -130,6 +139,8 @@ def write_report(
             y,
             title=title,
             names=feature_names,
+            rows=row_names,
+            schema=schema,
             cv=cv,
             n_features=n_features,
             random_state=random_state,
@@ -143,24 +154,27 @@ def write_report(
     return path
 
 
-def _make(model, X, y, *, title, names, command, notes, cv, n_features, **options):
-    parts, y, classifier = unwrap_psvm(model, names), np.asarray(y), is_classifier(model)
-    if names is not None and is_numeric(X) and len(names) != np.shape(X)[1]:
-        raise ValueError(
-            f"feature_names must hold one name for each of the {np.shape(X)[1]} columns of X, got "
-            f"{len(names)}."
-        )
+def _make(model, X, y, *, title, names, rows, schema, command, notes, cv, n_features, **options):
+    y, classifier = np.asarray(y), is_classifier(model)
+    for given, n, what in ((names, 1, "feature_names"), (rows, 0, "row_names")):
+        if given is not None and (n == 0 or is_numeric(X)) and len(given) != np.shape(X)[n]:
+            raise ValueError(
+                f"{what} must hold one name for each of the {np.shape(X)[n]} "
+                f"{'columns' if n else 'rows'} of X, got {len(given)}."
+            )
+    numbers, names = _as_numbers(model, X, names, schema)
+    parts = unwrap_psvm(model, names, rows)
     result = cross_validate(model, X, y, cv=cv, **options)
     scaled = len(parts.steps) > 0 or is_measured(parts.machine)
-    warnings = suspicions(X, y, classifier, names, scaled=scaled)
+    warnings = suspicions(numbers, y, classifier, names, scaled=scaled)
     found = [
-        sections.data_section(X, y, classifier, warnings, notes),
+        sections.data_section(numbers, y, classifier, warnings, notes),
         sections.error_section(result, classifier),
         sections.parameter_section(parts),
         sections.matrix_section(parts, X),
         sections.path_section(parts, X, y),
         sections.support_section(parts),
-        _features(parts, X, y, names, n_features, classifier, options),
+        _features(parts, numbers, y, names, n_features, classifier, options),
         sections.certificate_section(parts),
         sections.repeat_section(command, versions(), digest(X, y), model),
     ]
@@ -173,6 +187,17 @@ def _make(model, X, y, *, title, names, command, notes, cv, n_features, **option
     ]
     what = "classification" if classifier else "regression"
     return Report(title or f"P-SVM {what}", highlights, [s for s in found if s is not None])
+
+
+def _as_numbers(model, X, names, schema):
+    """X as a matrix of numbers with the names of its columns: categories are encoded."""
+    steps = unwrap_psvm(model).steps
+    if not steps or not isinstance(steps[0][1], ColumnTransformer):
+        return X, names
+    first = steps[0][1]
+    if schema is not None:
+        return first.transform(X), schema.feature_names_out(first)
+    return first.transform(X), [str(name) for name in first.get_feature_names_out()]
 
 
 def _certificate(machine):

@@ -34,7 +34,7 @@ def command(run):
         from ...io import write_table
         from .._read import read
 
-        table = read(run, needs_target=False)
+        table = read(run, needs_target=False, schema=None)
         write_table(table, output)
     run.wrote(output)
     run.results["output"] = output

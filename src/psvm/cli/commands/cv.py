@@ -48,8 +48,7 @@ def command(run):
     guess = "the largest class" if task == "classification" else "the mean"
     run.show(f"always {guess}  {result.format(result.baseline)}")
     if run.params["output"]:
-        names = table.row_names or range(1, len(y) + 1)
-        rows = zip(names, result.folds + 1, y, result.predictions, strict=True)
+        rows = zip(table.row_labels, result.folds + 1, y, result.predictions, strict=True)
         write_rows(run.params["output"], ["row", "fold", "true", "predicted"], rows)
         run.wrote(run.params["output"])
         run.results["output"] = run.params["output"]

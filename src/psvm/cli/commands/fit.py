@@ -27,16 +27,17 @@ def command(run):
     What is not given is chosen and said: classification or regression by the target, the kernel by
     the shape of the data, epsilon by cross-validation. Settings and log go beside the model.
     """
-    from .._choices import choose_task, feature_names, make_model
+    from .._choices import choose_task, make_model
     from .._files import check_writable
     from .._read import read
-    from .._results import describe_model, save_model
+    from .._results import describe_model, save_model, warn_of_rare_levels
 
     check_writable(run.params["model"])
     table = read(run)
     task, y = choose_task(run, table.y, table.target_name)
+    warn_of_rare_levels(run, table)
     model = make_model(run, table, task)
     with run.watched():
         model.fit(table.X, y)
-    describe_model(run, model, feature_names(table))
+    describe_model(run, model, table)
     save_model(run, model, table, task, run.params["model"])

@@ -28,8 +28,8 @@ def command(run):
 
     from ... import epsilon_path
     from ...io import is_numeric
-    from ...matrix import as_dense, fill_missing
-    from .._choices import choose_task, feature_names
+    from ...matrix import as_dense
+    from .._choices import choose_task, encoded
     from .._files import check_writable, write_rows
     from .._read import read
 
@@ -46,9 +46,9 @@ def command(run):
             )
         run.note(f"Weights are positive for class {classes[1]}.")
         y = 2.0 * code - 1.0
+    X, names = encoded(table)
     with run.watched():
-        path = epsilon_path(fill_missing(table.X), y, max_features=run.params["max_features"])
-    names = feature_names(table)
+        path = epsilon_path(X, y, max_features=run.params["max_features"])
     first = [as_dense(path.alphas[:, [j]] != 0).argmax() for j in path.order]
     headers = ["place", "feature", "enters at epsilon", "share of the largest"]
     rows = [

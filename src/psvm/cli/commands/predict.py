@@ -28,56 +28,57 @@ def command(run):
     import numpy as np
 
     from ... import load
-    from ...persistence import model_info
+    from ...persistence import load_schema
     from .._files import check_writable, write_rows
-    from .._read import one_hot, read, source_columns
+    from .._new_rows import read_new_rows, say_error, schema_of
 
     path = run.params["model"]
     check_writable(run.params["output"])
     with run.watched():
-        model, extra = load(path), model_info(path)["extra"] or {}
+        model = load(path)
+        schema = schema_of(model, load_schema(path))
     run.reads(path)
-    for name in ("missing", "categorical", "transpose"):  # as for the fit, unless said otherwise
-        if run.ctx.get_parameter_source(name) is click.core.ParameterSource.DEFAULT:
-            run.params[name] = extra.get(name, run.params[name])
-    names = extra.get("feature_names")
-    if run.params["categorical"] == "onehot" and names:
-        table = one_hot(read(run, needs_target=False, features=source_columns(names)), names)
-    else:
-        table = read(run, needs_target=False, features=names)
+    table, reasons = read_new_rows(run, model, schema)
+    able = reasons == ""
+    headers, columns = ["row"], [table.row_labels]
     with run.watched():
-        predicted = model.predict(table.X)
-    names = table.row_names or [str(i + 1) for i in range(len(predicted))]
-    headers, columns = (
-        ["row", extra.get("target_name") or "prediction"],
-        [names, predicted.tolist()],
-    )
-    if run.params["scores"] and hasattr(model, "decision_function"):
-        scores = model.decision_function(table.X)
-        scores = scores.reshape(len(predicted), -1)
-        classes = model.classes_[1:] if scores.shape[1] == 1 else model.classes_
-        headers += [f"score of {label}" for label in classes]
-        columns += scores.T.tolist()
-    rows = list(zip(*columns, strict=True))
+        for name, values in _answers(run, model, table.X[able]):
+            whole = np.full(len(able), None, dtype=object)
+            whole[able] = values
+            headers.append(name or schema.target or "prediction")
+            columns.append(whole)
+    predicted = columns[1]
+    if not able.all():
+        first = able.argmin()
+        run.warn(
+            f"{(~able).sum()} of {len(able)} rows cannot be predicted, such as "
+            f"{table.row_labels[first]} ({reasons[first]}); their prediction is empty."
+        )
+        headers.append("reason")
+        columns.append(reasons)
     if table.y is not None:
-        _say_error(run, extra.get("task"), table.y, predicted)
-    run.results["n_rows"] = len(rows)
+        say_error(run, model, table.y, predicted, able)
+    rows = [["" if cell is None else cell for cell in row] for row in zip(*columns, strict=True)]
+    run.results |= {"n_rows": len(rows), "n_predicted": int(able.sum())}
     if run.params["output"]:
         write_rows(run.params["output"], headers, rows)
         run.wrote(run.params["output"])
         run.results["output"] = run.params["output"]
-        run.show(f"{len(rows)} predictions  {run.params['output']}")
+        run.show(f"{able.sum()} predictions  {run.params['output']}")
     else:
-        run.results["predictions"] = np.asarray(predicted)
+        run.results |= {"rows": table.row_labels, "predictions": predicted, "reasons": reasons}
         run.table("Predictions", headers, rows)
 
 
-def _say_error(run, task, y, predicted):
-    import numpy as np
-
-    if task == "regression":
-        name, error = "root mean squared error", float(np.sqrt(np.mean((y - predicted) ** 2)))
-    else:
-        name, error = "error rate", float(np.mean(y.astype(str) != predicted.astype(str)))
-    run.results[name.replace(" ", "_")] = error
-    run.note(f"{name.capitalize()} on these rows: {error:.4g}")
+def _answers(run, model, X):
+    """Names and values of the columns of the output; the prediction has no name of its own."""
+    if not X.shape[0]:
+        yield None, []
+        return
+    predicted = model.predict(X)
+    yield None, predicted.tolist()
+    if run.params["scores"] and hasattr(model, "decision_function"):
+        scores = model.decision_function(X).reshape(len(predicted), -1)
+        classes = model.classes_[1:] if scores.shape[1] == 1 else model.classes_
+        for label, values in zip(classes, scores.T.tolist(), strict=True):
+            yield f"score of {label}", values

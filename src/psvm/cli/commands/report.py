@@ -1,5 +1,7 @@
 """``psvm report``."""
 
+from dataclasses import replace
+
 import click
 
 from .. import _options as options
@@ -31,27 +33,34 @@ def command(run):
     from .._choices import choose_task, feature_names, make_model
     from .._files import check_writable
     from .._read import read
-    from .._results import describe_model
+    from .._results import describe_model, warn_of_rare_levels
     from .._search import describe_search, make_search
 
     params = run.params
+    if not params["output"].lower().endswith((".html", ".htm")):
+        raise click.UsageError(
+            f"A report is an HTML page: --output must end with .html, got {params['output']!r}. "
+            "A browser prints it as PDF."
+        )
     check_writable(params["output"])
     if params["model"]:
         model, table, y = _saved(run)
     else:
         table = read(run)
         task, y = choose_task(run, table.y, table.target_name)
+        warn_of_rare_levels(run, table)
         model = (make_search if params["tune"] else make_model)(run, table, task)
         with run.watched():
             model.fit(table.X, y)
         if params["tune"]:
             describe_search(run, model)
-        describe_model(run, model, feature_names(table))
+        describe_model(run, model, table)
     with run.watched():
         write_report(
             model, table.X, y, params["output"],
             title=f"{table.target_name or 'target'} in {table.source.rsplit('/', 1)[-1]}",
-            feature_names=feature_names(table), cv=params["folds"],
+            feature_names=feature_names(table), row_names=table.row_labels,
+            schema=table.schema, cv=params["folds"],
             n_features=params["n_features"], random_state=run.seed, n_jobs=run.jobs,
             command=run.command, notes=run.said,
         )  # fmt: skip
@@ -63,14 +72,20 @@ def command(run):
 def _saved(run):
     """A saved model with the data of its fit."""
     from ... import load
-    from ...persistence import model_info
-    from .._read import read
+    from ...persistence import load_schema
+    from .._new_rows import read_new_rows, schema_of
 
     path = run.params["model"]
     with run.watched():
-        model, extra = load(path), model_info(path)["extra"] or {}
+        model = load(path)
+        schema = schema_of(model, load_schema(path))
     if run.params["target"] is None:
-        run.params["target"] = extra.get("target_name")
-    table = read(run, features=extra.get("feature_names"))
-    y = table.y.astype(float) if extra.get("task") == "regression" else table.y
-    return model, table, y
+        run.params["target"] = schema.target
+    table, reasons = read_new_rows(run, model, schema)
+    able = reasons == ""
+    if table.y is None:
+        raise click.UsageError("Say which column is the target: --target or --target-file.")
+    labels = [label for label, ok in zip(table.row_labels, able, strict=True) if ok]
+    y = table.y[able]
+    y = y.astype(float) if schema.target_levels is None else y
+    return model, replace(table, X=table.X[able], y=y, row_names=labels), y

@@ -29,9 +29,8 @@ def command(run):
     they are selected again, and the unselected ones most correlated with them.
     """
     from ...io import is_numeric
-    from ...matrix import fill_missing
     from ...selection import rank_features
-    from .._choices import choose_task, feature_names
+    from .._choices import choose_task, encoded
     from .._files import check_writable, write_rows
     from .._read import read
 
@@ -42,12 +41,12 @@ def command(run):
     task, y = choose_task(run, table.y, table.target_name)
     if run.params["n_features"] is None:
         run.note("The number of features follows from the cross-validated epsilon (--n-features).")
+    X, names = encoded(table)
     with run.watched():
         found = rank_features(
-            fill_missing(table.X), y, n_features=run.params["n_features"], task=task,
+            X, y, n_features=run.params["n_features"], task=task,
             random_state=run.seed, n_jobs=run.jobs,
         )  # fmt: skip
-    names = feature_names(table)
     headers = ["place", "feature", "importance", "stability", "stand-ins"]
     rows = [
         (place + 1, names[j], float(size), float(share), _listed(stand_in, names))

@@ -32,19 +32,20 @@ def command(run):
 
     After Ctrl-C the same command with the same --results goes on where it was stopped.
     """
-    from .._choices import choose_task, feature_names
+    from .._choices import choose_task
     from .._files import check_writable
     from .._read import read
-    from .._results import describe_model, save_model
+    from .._results import describe_model, save_model, warn_of_rare_levels
     from .._search import describe_search, make_search, without_search
 
     check_writable(run.params["model"], run.params["results"])
     table = read(run)
     task, y = choose_task(run, table.y, table.target_name)
+    warn_of_rare_levels(run, table)
     params = run.params
     search = make_search(run, table, task, params["folds"], results_file=params["results"])
     with run.watched():
         search.fit(table.X, y)
     describe_search(run, search)
-    describe_model(run, search, feature_names(table))
+    describe_model(run, search, table)
     save_model(run, without_search(search), table, task, run.params["model"])

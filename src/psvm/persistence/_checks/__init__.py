@@ -31,5 +31,5 @@ from ._selection import (
     check_scaled,
     check_selector,
 )
-from ._sklearn import SKLEARN, check_shapes
+from ._sklearn import MADE_AGAIN, SKLEARN, check_shapes
 from ._state import State

@@ -188,10 +188,76 @@ def check_pipeline(state):
         state.require(ok, "a step does not transform")
 
 
+def check_encoder(state):
+    """Levels of each feature in order, and which of them are rare."""
+    p, model = state.features(), state.model
+    state.require(isinstance(model.categories, str), "its levels are given")
+    state.require(model.drop is None and not state.has("drop_idx_"), "it drops levels")
+    for name in ("categories_", "_infrequent_indices", "_default_to_infrequent_mappings"):
+        found = state.get(name)
+        state.require(isinstance(found, list) and len(found) == p, f"{name} is wrong")
+    sizes = []
+    for levels, rare, places in zip(
+        model.categories_, model._infrequent_indices, model._default_to_infrequent_mappings,
+        strict=True,
+    ):  # fmt: skip
+        levels = state.checked(levels, "a list of levels", (None,), kinds="iufUO", nan=True)
+        words = levels.dtype.kind == "O"
+        ok = not words or all(isinstance(level, str) for level in levels.tolist())
+        state.require(ok and len(levels) and is_increasing(levels), "levels are not in order")
+        sizes.append(len(levels))
+        state.require((rare is None) == (places is None), "rare levels are wrong")
+        if rare is not None:
+            _check_rare(state, levels, rare, places)
+            sizes[-1] -= len(rare) - 1
+    state.require(model._n_features_outs == sizes, "the number of its columns is wrong")
+    state.require(type(state.get("_infrequent_enabled")) is bool, "it is damaged")
+
+
+def _check_rare(state, levels, rare, places):
+    """The place of each level: the rare ones share the last."""
+    n = len(levels)
+    state.checked(rare, "rare levels", (None,), kinds="i")
+    ok = is_increasing(rare) and len(rare) and rare[0] >= 0 and rare[-1] < n
+    state.require(ok, "rare levels are wrong")
+    expected = np.full(n, n - len(rare))
+    expected[np.setdiff1d(np.arange(n), rare)] = np.arange(n - len(rare))
+    state.checked(places, "places of levels", (n,), kinds="i")
+    state.require(np.array_equal(places, expected), "rare levels are wrong")
+
+
+def check_column_transformer(state):
+    """Fitted transformers with columns that are there; the rest is made from these."""
+    p, model = state.features(), state.model
+    names = getattr(model, "feature_names_in_", np.array([])).tolist()
+    state.require(model.remainder in ("drop", "passthrough"), "its remainder is unknown")
+    parts, inputs = state.get("transformers_"), {}
+    state.require(isinstance(parts, list) and parts, "its transformers are missing")
+    for part in parts:
+        state.require(isinstance(part, tuple) and len(part) == 3, "a transformer is no triple")
+        name, step, columns = part
+        state.require(isinstance(name, str) and name not in inputs, "a name is wrong")
+        state.require(isinstance(columns, list), "its columns are no list")
+        ok = all(c in names if isinstance(c, str) else type(c) is int and 0 <= c < p
+                 for c in columns)  # fmt: skip
+        state.require(ok, "a column is not there")
+        inputs[name] = [names.index(c) if isinstance(c, str) else c for c in columns]
+        if step != "drop":
+            state.fitted(step, name, BaseEstimator, "transform")
+            ok = getattr(step, "n_features_in_", len(columns)) == len(columns)
+            state.require(ok, f"{name} has another number of columns")
+    state.require(type(state.get("sparse_output_")) is bool, "it is damaged")
+    rest = next((part for part in parts if part[0] == "remainder"), None)
+    model._columns = [columns for name, _, columns in parts if name != "remainder"]
+    model._remainder = rest or ("remainder", model.remainder, [])
+    model._transformer_to_input_indices = {"remainder": [], **inputs}
+
+
 SKLEARN = {
     "calibration.CalibratedClassifierCV": check_calibrator,
     "calibration._CalibratedClassifier": check_calibrated,
     "calibration._SigmoidCalibration": check_sigmoid,
+    "compose.ColumnTransformer": check_column_transformer,
     "discriminant_analysis.LinearDiscriminantAnalysis": check_discriminant,
     "impute.SimpleImputer": check_imputer,
     "isotonic.IsotonicRegression": check_isotonic,
@@ -204,9 +270,21 @@ SKLEARN = {
     "pipeline.Pipeline": check_pipeline,
     "preprocessing.FunctionTransformer": check_function_transformer,
     "preprocessing.LabelBinarizer": check_binarizer,
+    "preprocessing.OneHotEncoder": check_encoder,
     "svm.LinearSVC": check_linear,
     "svm.NuSVC": check_svm,
     "svm.SVC": check_svm,
     **{name: check_shapes(shapes) for name, shapes in SHAPES.items()},
 }
 """Estimators of scikit-learn whose fitted state is numbers, arrays and strings."""
+MADE_AGAIN = {
+    "compose.ColumnTransformer": {
+        "_columns",
+        "_name_to_fitted_passthrough",
+        "_remainder",
+        "_transformer_to_input_indices",
+        "output_indices_",
+    },
+    "isotonic.IsotonicRegression": {"f_"},
+}
+"""Attributes that are not written; the checks make those that prediction needs."""

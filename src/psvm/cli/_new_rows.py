@@ -1,0 +1,98 @@
+"""New rows for a saved model: which can be predicted, and why others cannot."""
+
+import click
+import numpy as np
+
+from ..estimators import unwrap
+from ..io import is_numeric, numbers_schema
+from ..matrix import missing_entries
+from ._read import read
+
+
+def read_new_rows(run, model, schema):
+    """The table of a command's data file as the model needs it, and the reasons of its gaps.
+
+    Rows with gaps that the model does not fill in have a reason in place of "", so that every row
+    of the file keeps its place.
+    """
+    params = run.params
+    said = {
+        name: run.ctx.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+        for name in ("missing", "transpose")
+    }
+    fills = schema.missing == "impute"
+    if said["missing"] and params["missing"] == "impute" and not fills:
+        raise click.UsageError(
+            "The model cannot fill in missing values: fit it with --missing impute."
+        )
+    if not said["transpose"]:
+        params["transpose"] = schema.transpose
+    fills = fills and not (said["missing"] and params["missing"] == "drop")
+    if not (said["missing"] and params["missing"] == "error"):
+        params["missing"] = "impute"  # gaps are read as such
+    table = read(run, needs_target=False, schema=schema)
+    reasons = [""] * table.X.shape[0]
+    if is_numeric(table.X) and not fills:
+        names = table.feature_names or [f"column {j + 1}" for j in range(table.X.shape[1])]
+        for i, j in zip(*missing_entries(table.X), strict=True):
+            reasons[i] += f"{', ' if reasons[i] else 'missing: '}{names[j]}"
+    return table, np.array(reasons, dtype=object)
+
+
+def schema_of(model, schema):
+    """The schema of a saved model; one that was saved without has the names of its columns."""
+    if schema is not None:
+        return schema
+    names = getattr(model, "feature_names_in_", None)
+    n_columns = getattr(model, "n_features_in_", 0)
+    if any(hasattr(step, "statistics_") for _, step in unwrap(model).steps):
+        return numbers_schema(names, n_columns, missing="impute")
+    return numbers_schema(None if names is None else [str(n) for n in names], n_columns)
+
+
+def say_error(run, model, y, predicted, able):
+    """The error on rows with a known target, in the words of the model's task."""
+    classes = getattr(model, "classes_", None)
+    absent = np.array([v is None or v != v for v in y.tolist()], dtype=bool)
+    known = able & ~absent
+    if classes is None:
+        if y.dtype.kind not in "fiu":
+            raise ValueError(f"The model predicts numbers; the target is words such as {y[0]!r}.")
+        if known.any():
+            error = float(np.sqrt(np.mean((y[known] - predicted[known].astype(float)) ** 2)))
+            _note(run, "root mean squared error", error, known)
+        return
+    y, predicted, classes = _alike(y, predicted, classes)
+    foreign = sorted({label for label in y[~absent].tolist()} - set(classes.tolist()))
+    if foreign:
+        run.warn(
+            f"The target has labels that the model does not know ({_listed(foreign)}); it knows "
+            f"{_listed(classes.tolist())}. Rows with other labels do not count for the error."
+        )
+        known &= np.isin(y, classes)
+    run.results["unknown_labels"] = foreign
+    if known.any():
+        _note(run, "error rate", float(np.mean(y[known] != predicted[known])), known)
+
+
+def _alike(*labels):
+    """Labels as numbers if all are, else as strings."""
+    numeric = all(np.asarray(v).dtype.kind in "fiub" or _are_numbers(v) for v in labels)
+    kind = np.float64 if numeric else np.str_
+    return [np.array([np.nan if v is None else v for v in a], dtype=kind) for a in labels]
+
+
+def _are_numbers(values):
+    return all(v is None or isinstance(v, int | float) for v in values)
+
+
+def _listed(labels, most=8):
+    shown = ", ".join(
+        f"{label:g}" if isinstance(label, float) else label for label in labels[:most]
+    )
+    return shown + ", ..." * (len(labels) > most)
+
+
+def _note(run, name, error, known):
+    run.results[name.replace(" ", "_")] = error
+    run.note(f"{name.capitalize()} on {known.sum()} rows: {error:.4g}")

@@ -1,0 +1,137 @@
+"""What the columns of a table seem to be: numbers, categories, dates, identifiers."""
+
+import datetime
+import re
+from collections import Counter
+
+import numpy as np
+
+from .._core._csv import parse_number
+from ..matrix import stored_values
+from ._dialect import NAMES_OF_ROWS
+from ._schema import Column, Kind
+
+MOST_LEVELS = 50
+"""Words with more levels are no category, nor are words with more levels than half the rows."""
+FEWEST_NUMBERS = 10
+"""Numbers that count the rows are an identifier if there are so many."""
+NEARLY_ALL = 0.95
+"""The share of different values from which words are identifiers."""
+NAME_OF_NUMBERS = re.compile(
+    r"(.*[ _.-])?([iI][dD]|[nN][rR]|[nN]o|[nN]umber|NUMBER|[rR]ecord|[iI]ndex|[kK]ey|[uU][iI][dD])"
+    r"|.*[a-z](ID|Id|Nr|No)"
+)
+DATES = (
+    (re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"), "iso"),
+    (re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})"), "ymd"),
+    (re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})"), "dmy"),
+    (re.compile(r"\d{1,2}/\d{1,2}/(\d{4}|\d\d)"), "unclear"),
+)
+DATE_ADVICE = (
+    "Leave the column out (ignore), or turn dates into days since 1970-01-01 by the type 'date'."
+)
+
+
+def judge_numbers(names, values, named, types, leave_out):
+    """A `Column` for each column of a matrix of numbers."""
+    columns = [Column(name, Kind.NUMBER) for name in names]
+    if not leave_out or not len(values):
+        return columns
+    low, high = np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+    for j in np.flatnonzero(~(low < high)):
+        why = "it has no values" if np.isnan(low[j]) else "it is constant"
+        columns[j] = Column(names[j], Kind.NUMBER, False, why=why)
+    for j in _candidates(names, values, named):
+        if columns[j].used and names[j] not in types and _counts(values[:, j]):
+            why = "its numbers name the rows"
+            columns[j] = Column(names[j], Kind.IDENTIFIER, False, why=why)
+    return columns
+
+
+def _candidates(names, values, named):
+    """Columns that have the name of an identifier, or numbers that count the rows."""
+    n = len(values)
+    far = values[-1] - values[0] == n - 1 if n >= FEWEST_NUMBERS else np.zeros(len(names), bool)
+    words = (NAME_OF_NUMBERS, NAMES_OF_ROWS) if named else ()
+    for j, name in enumerate(names):
+        consecutive = far[j] and (np.diff(values[:, j]) == 1).all()
+        if consecutive or any(word.fullmatch(name) for word in words):
+            yield j
+
+
+def _counts(values):
+    """Whether numbers are different integers, each of which may be that of a row."""
+    return (
+        len(values) > 2 and bool((values % 1 == 0).all()) and len(np.unique(values)) == len(values)
+    )
+
+
+def judge_text(name, cells, decimal, categorical):
+    """The `Column` of cells of text, None where they are missing, and what is wrong with it."""
+    counts = Counter(cell for cell in cells if cell is not None)
+    levels, n = tuple(sorted(counts)), sum(counts.values())
+    if not levels:
+        return Column(name, Kind.TEXT, False, why="it has no values"), None
+    if date_form(levels):
+        return Column(name, Kind.DATE, False, why="dates are no numbers"), "date"
+    if categorical == "onehot":
+        return Column(name, Kind.CATEGORY, levels=levels), None
+    numbers = sum(counts[level] for level in levels if _is_number(level, decimal))
+    if 2 * numbers >= n:
+        return Column(name, Kind.TEXT, False, why="numbers and words"), "mixed"
+    if len(levels) == 1:
+        return Column(name, Kind.CATEGORY, False, levels, "it is constant"), None
+    if len(levels) == n or (n >= 20 and len(levels) >= NEARLY_ALL * n):
+        return Column(name, Kind.IDENTIFIER, False, why="its values name the rows"), None
+    if len(levels) > MOST_LEVELS or 2 * len(levels) > n:
+        why = f"{len(levels)} different values in {n} rows"
+        return Column(name, Kind.TEXT, False, why=why), None
+    if categorical == "drop":
+        return Column(name, Kind.CATEGORY, False, levels, "it holds words"), None
+    return Column(name, Kind.CATEGORY, levels=levels), None
+
+
+def _is_number(cell, decimal):
+    return parse_number(cell.encode("utf-8", "replace"), ord(decimal)) is not None
+
+
+def date_form(cells):
+    """How dates are written if all cells are dates, else None."""
+    cells = list(cells)
+    for pattern, form in DATES:
+        if cells and all(pattern.fullmatch(cell) for cell in cells):
+            if form == "unclear":
+                return form
+            try:
+                for cell in cells:
+                    days_of(cell)
+            except ValueError:
+                return None
+            return form
+    return None
+
+
+def days_of(cell):
+    """Days since 1970-01-01 of a date; a ValueError if it is none or not clear."""
+    for pattern, form in DATES[:3]:
+        match = pattern.fullmatch(cell)
+        if match is None:
+            continue
+        if form == "iso":
+            moment = datetime.datetime.fromisoformat(cell)
+        else:
+            parts = [int(part) for part in match.groups()]
+            moment = datetime.datetime(*(parts if form == "ymd" else parts[::-1]))
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=datetime.UTC)
+        return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)).total_seconds() / 86400
+    raise ValueError(f"{cell!r} is no date such as 2024-03-01 or 1.3.2024")
+
+
+def relates_rows(X, names, row_names):
+    """Whether a matrix holds relations among its rows: it is square and symmetric, or so named."""
+    if np.ndim(X) != 2 or X.shape[0] != X.shape[1] or X.shape[0] < 3:
+        return False
+    if names is not None and row_names is not None and list(names) == list(row_names):
+        return True
+    return not stored_values(X - X.T).any()
