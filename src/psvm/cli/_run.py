@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from . import _settings
-from ._app import ExitCode
+from ._app import ExitCode, as_options
 
 NOT_SETTINGS = ("config", "json", "quiet", "verbose")
 
@@ -76,7 +76,7 @@ class Run:
             with progress(f"psvm {self.ctx.command.name}", self.shows_progress):
                 yield
         for text in dict.fromkeys(str(w.message) for w in caught):
-            self.warn(text)
+            self.warn(as_options(text))
         if any(issubclass(w.category, ConvergenceWarning) for w in caught):
             self.code = ExitCode.NOT_CONVERGED
 

@@ -177,6 +177,9 @@ def _find_header(rows, decimal, options):
     first, body = rows[0], rows[1:]
     if isinstance(options.target, str) and not options.transpose and options.target in first:
         return True
+    schema = options.schema
+    if isinstance(schema, Schema) and schema.named and not options.transpose:
+        return not {column.name for column in schema.used}.isdisjoint(first)
     if body and len(first) == len(body[0]) - 1:
         return True
     if not body:

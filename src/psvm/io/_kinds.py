@@ -11,8 +11,9 @@ from ..matrix import stored_values
 from ._dialect import NAMES_OF_ROWS
 from ._schema import Column, Kind
 
-MOST_LEVELS = 50
-"""Words with more levels are no category, nor are words with more levels than half the rows."""
+MOST_LEVELS, FEW_LEVELS = 50, 10
+"""Words are a category if a quarter of the rows are as many as their levels, or half of the rows if
+the levels are few, but never with more than most levels."""
 FEWEST_NUMBERS = 10
 """Numbers that count the rows are an identifier if there are so many."""
 NEARLY_ALL = 0.95
@@ -26,9 +27,6 @@ DATES = (
     (re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})"), "ymd"),
     (re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})"), "dmy"),
     (re.compile(r"\d{1,2}/\d{1,2}/(\d{4}|\d\d)"), "unclear"),
-)
-DATE_ADVICE = (
-    "Leave the column out (ignore), or turn dates into days since 1970-01-01 by the type 'date'."
 )
 
 
@@ -83,7 +81,7 @@ def judge_text(name, cells, decimal, categorical):
         return Column(name, Kind.CATEGORY, False, levels, "it is constant"), None
     if len(levels) == n or (n >= 20 and len(levels) >= NEARLY_ALL * n):
         return Column(name, Kind.IDENTIFIER, False, why="its values name the rows"), None
-    if len(levels) > MOST_LEVELS or 2 * len(levels) > n:
+    if len(levels) > min(MOST_LEVELS, max(n // 4, min(FEW_LEVELS, n // 2))):
         why = f"{len(levels)} different values in {n} rows"
         return Column(name, Kind.TEXT, False, why=why), None
     if categorical == "drop":

@@ -10,7 +10,7 @@ from ._columns import as_labels, expand_categories
 from ._complaints import MISSING_ADVICE, SHOWN
 from ._dialect import find_column, suggestion
 from ._errors import DataError
-from ._kinds import DATE_ADVICE, days_of, judge_numbers, judge_text, relates_rows
+from ._kinds import days_of, judge_numbers, judge_text, relates_rows
 from ._schema import NA_VALUES, Column, Kind, Schema
 from ._table import Table
 
@@ -185,7 +185,8 @@ def _judge_text(raw, options, j, cells):
         row = _first(cells, lambda cell: True)
         raise raw.error(
             f"{cells[row]!r} in column {name!r} is a date, and dates are no numbers.",
-            j, row, DATE_ADVICE,
+            j, row,
+            f"Say types={{{name!r}: 'date'}} to use the days since 1970-01-01, or ignore the column.",
         )  # fmt: skip
     if problem == "mixed":
         code = ord(raw.decimal)
@@ -194,7 +195,7 @@ def _judge_text(raw, options, j, cells):
             f"{cells[row]!r} in column {name!r} is not a number, but most of its cells are.",
             j, row,
             f"Fix the cell; if it stands for a missing value, say na_values=[{cells[row]!r}]; if "
-            "these are words, give the column the type 'category', or ignore it.",
+            f"these are words, types={{{name!r}: 'category'}}; or ignore the column.",
         )  # fmt: skip
     return column
 
@@ -216,7 +217,7 @@ def _refuse_nothing(raw, columns):
     raise DataError(
         f"There is no column left to learn from: {_some(reasons)}.",
         file=raw.source,
-        advice="Say what a column is, such as by the type 'number' or 'category'.",
+        advice=f"Say what a column is, such as types={{{raw.names[0]!r}: 'number'}}.",
     )
 
 

@@ -1,0 +1,463 @@
+"""Tables as people have them: from the file to the prediction no number is wrong without a word."""
+
+import csv
+import json
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import psvm
+from psvm.io import Column, DataError, Kind, Schema, read_table
+from psvm.persistence import ModelFileError, load_schema
+
+pytest.importorskip("click")
+pytest.importorskip("rich")
+from psvm.cli import main
+
+
+def write(path, header, rows, delimiter=","):
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, delimiter=delimiter)
+        writer.writerow(header)
+        writer.writerows(rows)
+    return str(path)
+
+
+def run(*arguments):
+    return int(main([str(a) for a in arguments]))
+
+
+def rows_of(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def as_json(capsys, *arguments):
+    capsys.readouterr()
+    code = run(*arguments, "--json")
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def patients(folder, rng):
+    """Rows of an identifier in the middle, numbers, categories and two classes."""
+    rows = []
+    for i in range(60):
+        age, sex, dose = round(rng.normal(50, 9), 2), "fm"[i % 2], round(rng.normal(), 3)
+        place = ("north", "south", "east")[i % 3]
+        sick = "sick" if dose + 0.5 * (sex == "f") > 0 else "healthy"
+        rows.append({"age": age, "sex": sex, "code": f"P-{900 - 7 * i}", "dose": dose,
+                     "place": place, "state": sick})  # fmt: skip
+    return rows
+
+
+def save_rows(path, rows, names=None):
+    names = list(rows[0]) if names is None else names
+    return write(path, names, [[row[name] for name in names] for row in rows])
+
+
+# --- names
+
+
+def test_two_genes_of_one_name_are_refused_in_both_orientations(folder, capsys):
+    genes = [["g1", 1, 2, 3], ["g2", 4, 5, 7], ["g1", 2, 2, 9]]
+    write("genes.tsv", ["gene", "s1", "s2", "s3"], genes, "\t")
+    write("y.csv", ["sample", "y"], [["s1", "a"], ["s2", "b"], ["s3", "a"]])
+    with pytest.raises(DataError, match="lines 2 and 4 have the same name 'g1'"):
+        read_table("genes.tsv", transpose=True)
+    fit = ("fit", "genes.tsv", "--transpose", "--target-file", "y.csv", "--model", "m.psvm")
+    assert run(*fit) == 3
+    assert "lines 2 and 4 have the same name 'g1'" in capsys.readouterr().err
+    write("columns.csv", ["g1", "g2", "g1"], [[1, 2, 3]])
+    with pytest.raises(DataError, match="columns 1 and 3 have the same name 'g1'"):
+        read_table("columns.csv")
+    np.savez("a.npz", X=np.eye(3), y=[0, 1, 0], feature_names=["g1", "g2", "g1"])
+    with pytest.raises(DataError, match="columns 1 and 3 have the same name 'g1'"):
+        read_table("a.npz", schema="infer")
+
+
+def test_columns_are_found_by_name_and_never_by_place(folder, capsys, rng):
+    X = rng.normal(size=(30, 3)).round(3)
+    y = np.where(X[:, 0] > 0, "p", "q")
+    write("t.csv", ["2", "b", "0", "y"], [[*x, t] for x, t in zip(X, y, strict=True)])
+    fit = ("fit", "t.csv", "--target", "y", "--epsilon", "1", "--model", "m.psvm")
+    assert run(*fit) == 0
+    write("new.csv", ["0", "more", "2", "b"], [[x[2], 5, x[0], x[1]] for x in X])
+    assert run("predict", "m.psvm", "new.csv", "--output", "p.csv", "--scores", "-v") == 0
+    assert "does not know are ignored: more" in capsys.readouterr().err
+    expected = psvm.load("m.psvm").decision_function(X)
+    np.testing.assert_array_equal([float(r["score of q"]) for r in rows_of("p.csv")], expected)
+    # A column called "2" must not be the third one.
+    write("less.csv", ["0", "more", "b"], [[x[2], 5, x[1]] for x in X])
+    assert run("predict", "m.psvm", "less.csv") == 3
+    assert "There is no column '2'; the model needs 3 columns" in capsys.readouterr().err
+
+
+def test_files_without_names_are_matched_by_place(folder, capsys, rng):
+    X = rng.normal(size=(30, 3)).round(3)
+    y = np.where(X[:, 0] > 0, 1, 0)
+    np.savetxt("t.csv", np.column_stack([y, X]), delimiter=",", fmt="%.3f")
+    np.savetxt("new.csv", X, delimiter=",", fmt="%.3f")
+    fit = ("fit", "t.csv", "--target", "0", "--epsilon", "1", "--model", "m.psvm")
+    assert run(*fit) == 0
+    expected = psvm.load("m.psvm").decision_function(X)
+    for name in ("t.csv", "new.csv"):  # with the target and without it
+        assert run("predict", "m.psvm", name, "--output", "p.csv", "--scores") == 0
+        found = [float(row["score of 1"]) for row in rows_of("p.csv")]
+        np.testing.assert_array_equal(found, expected)
+    np.savetxt("wide.csv", np.column_stack([X, X]), delimiter=",", fmt="%.3f")
+    capsys.readouterr()
+    assert run("predict", "m.psvm", "wide.csv") == 3
+    assert "There are 6 columns, but the model was fitted to 3" in capsys.readouterr().err
+
+
+def test_identifiers_keep_their_rows_wherever_they_stand(patients, capsys):
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm")
+    assert run(*fit, "-v") == 0
+    assert "code (its values name the rows)" in capsys.readouterr().err
+    assert load_schema("m.psvm").row_names == "code"
+    save_rows("new.csv", patients[:10][::-1], ["place", "dose", "code", "age", "sex"])
+    assert run("predict", "m.psvm", "new.csv", "--output", "p.csv") == 0
+    assert [r["row"] for r in rows_of("p.csv")] == [r["code"] for r in patients[:10][::-1]]
+    code, result = as_json(capsys, "predict", "m.psvm", "new.csv")
+    assert code == 0 and result["rows"] == [r["code"] for r in patients[:10][::-1]]
+    assert len(result["predictions"]) == 10
+    save_rows("one.csv", patients[:1], ["code", "place", "dose", "age", "sex"])
+    code, result = as_json(capsys, "predict", "m.psvm", "one.csv")
+    assert result["rows"] == [patients[0]["code"]]
+
+
+def test_support_objects_are_called_by_the_names_of_their_rows(patients, capsys):
+    pytest.importorskip("matplotlib")
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--epsilon", "3", "--model", "m.psvm")
+    code, result = as_json(capsys, *fit)
+    model = psvm.load("m.psvm")
+    names = [patients[j]["code"] for j in model[-1].support_]
+    assert code == 0 and names and result["support"] == names
+    assert run("convert", "m.psvm", "m.txt") == 0
+    with open("m.txt") as file:
+        text = file.read()
+    assert all(name in text for name in names)
+    report = ("report", "t.csv", "--model", "m.psvm", "--output", "r.html", "--folds", "3")
+    assert run(*report) == 0
+    with open("r.html") as file:
+        page = file.read()
+    assert all(name in page for name in names) and "row 1<" not in page
+
+
+def test_rows_are_counted_from_one_as_in_the_file(folder, capsys, rng):
+    X = rng.normal(size=(30, 2)).round(3)
+    rows = [[*x, "pq"[int(x[0] > 0)]] for x in X.tolist()]
+    rows[4][1] = ""
+    write("t.csv", ["a", "b", "y"], rows)
+    fit = ("fit", "t.csv", "--target", "y", "--missing", "drop", "--epsilon", "2")
+    code, result = as_json(capsys, *fit, "--model", "m.psvm")
+    places = psvm.load("m.psvm")[-1].support_
+    assert code == 0
+    assert result["support"] == [str(j + 1 if j < 4 else j + 2) for j in places]
+
+
+# --- missing values
+
+
+def test_a_row_that_cannot_be_predicted_keeps_its_place(folder, capsys, rng):
+    X = rng.normal(size=(40, 2)).round(3)
+    rows = [[*x, "pq"[int(x[0] > 0)]] for x in X.tolist()]
+    whole = write("whole.csv", ["a", "b", "y"], rows)
+    gaps = [list(row) for row in rows]
+    gaps[3][1], gaps[7][0] = "", "NA"
+    write("gaps.csv", ["a", "b", "y"], gaps)
+    for missing, data in (("drop", "gaps.csv"), ("error", whole)):
+        fit = ("fit", data, "--target", "y", "--missing", missing, "--model", "m.psvm")
+        assert run(*fit) == 0
+        capsys.readouterr()
+        predict = ("predict", "m.psvm", "gaps.csv", "--output", "p.csv", "--scores")
+        assert run(*predict) == 0
+        assert "2 of 40 rows cannot be predicted, such as 4 (missing: b)" in capsys.readouterr().err
+        found = rows_of("p.csv")
+        assert [row["row"] for row in found] == [str(i + 1) for i in range(40)]
+        assert [(i, row["y"], row["reason"]) for i, row in enumerate(found) if row["reason"]] == [
+            (3, "", "missing: b"), (7, "", "missing: a")
+        ]  # fmt: skip
+        able = [i for i in range(40) if i not in (3, 7)]
+        expected = psvm.load("m.psvm").decision_function(X[able])
+        np.testing.assert_array_equal([float(found[i]["score of q"]) for i in able], expected)
+        code, result = as_json(capsys, *predict[:3])
+        assert result["predictions"][3] is None and result["reasons"][7] == "missing: a"
+        assert (result["n_rows"], result["n_predicted"]) == (40, 38)
+    assert run("predict", "m.psvm", "gaps.csv", "--missing", "error") == 3
+    assert "2 missing values: line 5, column 2 'b'" in capsys.readouterr().err
+    assert run("predict", "m.psvm", "gaps.csv", "--missing", "impute") == 2
+    assert "fit it with --missing impute" in capsys.readouterr().err
+
+
+def test_missing_means_the_same_for_numbers_and_words(patients, capsys):
+    patients[5]["sex"], patients[9]["age"], patients[11]["place"] = "", "NA", "None"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm")
+    assert run(*fit) == 3
+    said = capsys.readouterr().err
+    assert "3 missing values: line 7, column 2 'sex'; line 11, column 1 'age'" in said
+    assert run(*fit, "--missing", "drop", "-v") == 0
+    assert "3 rows with missing values were left out" in capsys.readouterr().err
+    for missing in ("drop", "impute"):
+        assert run(*fit, "--missing", missing) == 0
+        levels = {column.name: column.levels for column in load_schema("m.psvm").columns}
+        assert levels["sex"] == ("f", "m") and levels["place"] == ("east", "north", "south")
+    code, result = as_json(capsys, "predict", "m.psvm", "t.csv")
+    assert result["n_predicted"] == 60
+
+
+def test_imputation_is_part_of_the_model_and_so_happens_inside_folds(patients):
+    patients[5]["sex"], patients[9]["age"] = "", ""
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--missing", "impute", "--model", "m.psvm")
+    assert run(*fit) == 0
+    transformer = psvm.load("m.psvm")[0]
+    ages = [row["age"] for row in patients if row["age"] != ""]
+    imputer = transformer.named_transformers_["numbers"]
+    assert imputer.statistics_[0] == pytest.approx(np.median(ages), rel=1e-15)
+    assert isinstance(transformer.named_transformers_["categories"][-1], OneHotEncoder)
+
+
+def test_a_class_called_none_is_a_class(folder, capsys, rng):
+    X = rng.normal(size=(60, 2)).round(3)
+    words = ("none", "mild", "severe")
+    rows = [[*x, words[i % 3]] for i, x in enumerate(X.tolist())]
+    write("t.csv", ["a", "b", "y"], rows)
+    assert run("fit", "t.csv", "--target", "y", "--model", "m.psvm") == 0
+    assert psvm.load("m.psvm").classes_.tolist() == ["mild", "none", "severe"]
+    rows = [[*row[:2], "None" if row[2] == "none" else row[2]] for row in rows]
+    write("t.csv", ["a", "b", "y"], rows)
+    capsys.readouterr()
+    assert run("fit", "t.csv", "--target", "y", "--model", "m.psvm") == 0
+    assert "'None' is taken for a class of the target 'y', in 20 rows" in capsys.readouterr().err
+    assert psvm.load("m.psvm").classes_.tolist() == ["None", "mild", "severe"]
+    code, result = as_json(capsys, "predict", "m.psvm", "t.csv", "--target", "y")
+    assert code == 0 and result["unknown_labels"] == []
+    fit = ("fit", "t.csv", "--target", "y", "--model", "m.psvm", "--na-values", "None")
+    assert run(*fit) == 3 and run(*fit, "--missing", "drop") == 0
+    assert psvm.load("m.psvm").classes_.tolist() == ["mild", "severe"]
+
+
+def test_a_column_of_numbers_and_a_few_words_is_an_error_and_markers_can_be_said(patients, capsys):
+    patients[3]["age"] = "?"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm")
+    assert run(*fit) == 3
+    said = capsys.readouterr().err
+    assert "line 5, column 1: '?' in column 'age' is not a number, but most" in said
+    assert "--na-values '?'" in said
+    assert run(*fit, "--na-values", "?", "--missing", "impute") == 0
+    assert load_schema("m.psvm").na_values == ("?",)
+    code, result = as_json(capsys, "predict", "m.psvm", "t.csv")
+    assert code == 0 and result["n_predicted"] == 60  # the markers are those of the model
+
+
+# --- categories
+
+
+def test_unseen_levels_are_named(patients, capsys):
+    save_rows("t.csv", patients)
+    assert run("fit", "t.csv", "--target", "state", "--model", "m.psvm") == 0
+    patients[0]["place"], patients[1]["sex"] = "mars", "x"
+    save_rows("new.csv", patients)
+    capsys.readouterr()
+    assert run("predict", "m.psvm", "new.csv", "--output", "p.csv") == 0
+    said = capsys.readouterr().err
+    assert "Some levels were not there when the model was fitted: sex: x; place: mars" in said
+
+
+def test_labels_that_the_model_does_not_know_are_said(patients, capsys):
+    save_rows("t.csv", patients)
+    assert run("fit", "t.csv", "--target", "state", "--model", "m.psvm") == 0
+    code, result = as_json(capsys, "predict", "m.psvm", "t.csv", "--target", "state")
+    assert code == 0 and result["error_rate"] < 0.3
+    for row in patients:
+        row["state"] = int(row["state"] == "sick")
+    save_rows("coded.csv", patients)
+    assert run("predict", "m.psvm", "coded.csv", "--target", "state", "--output", "p.csv") == 0
+    said = capsys.readouterr().err
+    assert "labels that the model does not know (0, 1); it knows healthy, sick" in said
+    code, result = as_json(capsys, "predict", "m.psvm", "coded.csv", "--target", "state")
+    assert "error_rate" not in result and result["unknown_labels"] == ["0", "1"]
+
+
+def test_rare_levels_share_a_column_and_are_named(folder, capsys, rng):
+    rows = [
+        [x, "abc"[i % 3], "pq"[int(x > 0)]] for i, x in enumerate(rng.normal(size=300).round(3))
+    ]
+    rows[7][1], rows[9][1] = "rare", "odd"
+    write("t.csv", ["a", "kind", "y"], rows)
+    assert run("fit", "t.csv", "--target", "y", "--model", "m.psvm") == 0
+    assert "count as one rare level: kind: odd, rare" in capsys.readouterr().err
+    schema, model = load_schema("m.psvm"), psvm.load("m.psvm")
+    names = ["a", "kind=a", "kind=b", "kind=c", "kind=rare levels"]
+    assert schema.feature_names_out(model[0]) == names
+    table = read_table("t.csv", schema=schema)
+    assert model[0].transform(table.X)[[7, 9], -1].tolist() == [1, 1]
+
+
+def test_what_tells_nothing_is_left_out_and_said(folder, capsys, rng):
+    X = rng.normal(size=(40, 2)).round(3)
+    rows = [[7, 1000 + i, *x, "same", f"note {i // 2}", "pq"[int(x[0] > 0)]]
+            for i, x in enumerate(X.tolist())]  # fmt: skip
+    names = ["constant", "record", "a", "b", "word", "note", "y"]
+    write("t.csv", names, rows)
+    fit = ("fit", "t.csv", "--target", "y", "--model", "m.psvm")
+    assert run(*fit, "-v") == 0
+    said = capsys.readouterr().err
+    for words in ("constant (it is constant)", "record (its numbers name the rows)",
+                  "word (it is constant)", "note (20 different values in 40 rows)"):  # fmt: skip
+        assert words in said
+    schema = load_schema("m.psvm")
+    assert schema.feature_names == ["a", "b"] and schema.row_names == "record"
+    assert run(*fit, "--type", "record=number", "--type", "note=category") == 0
+    schema = load_schema("m.psvm")
+    assert schema.feature_names == ["record", "a", "b", "note"]
+    write("less.csv", ["b", "a"], [[x[1], x[0]] for x in X])  # what is left out may be absent
+    assert run(*fit) == 0 and run("predict", "m.psvm", "less.csv") == 0
+
+
+def test_dates_are_refused_or_turned_into_numbers(patients, capsys):
+    for i, row in enumerate(patients):
+        row["visit"] = f"2024-0{1 + i % 9}-{10 + i % 17}"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm")
+    assert run(*fit) == 3
+    said = capsys.readouterr().err
+    assert "'2024-01-10' in column 'visit' is a date" in said and "--type" in said
+    assert run(*fit, "--ignore", "visit") == 0
+    assert run(*fit, "--type", "visit=date") == 0
+    table = read_table("t.csv", schema=load_schema("m.psvm"))
+    days = np.array([row["visit"] for row in patients], "datetime64[D]").astype(float)
+    np.testing.assert_array_equal(table.X[:, table.feature_names.index("visit")], days)
+    assert run(*fit, "--type", "visit") == 2
+    for form, day in (("1.2.2024", 19754), ("2024/2/1", 19754), ("2024-02-01T06:00Z", 19754.25)):
+        write("d.csv", ["d", "a", "y"], [[form, 1, 0], [form, 2, 1]])
+        assert read_table("d.csv", schema="infer", types={"d": "date"}).X[0, 0] == day
+    write("d.csv", ["a", "d", "y"], [[1, "1/2/2024", 0], [2, "3/4/2024", 1]])
+    with pytest.raises(DataError, match="is a date"):
+        read_table("d.csv", schema="infer")
+    with pytest.raises(DataError, match="'1/2/2024' is no date such as 2024-03-01"):
+        read_table("d.csv", schema="infer", types={"d": "date"})
+
+
+def test_quotes_within_quoted_cells(folder, capsys):
+    lines = ["note,a,y"]
+    lines += [f'"said ""ok"", visit {i}",{i * i % 7},{"uv"[i % 2]}' for i in range(20)]
+    (folder / "t.csv").write_text("\n".join(lines) + "\n")
+    fit = ("fit", "t.csv", "--target", "y", "--model", "m.psvm")
+    assert run(*fit) == 0
+    code, result = as_json(capsys, "predict", "m.psvm", "t.csv")
+    assert code == 0 and result["rows"][3] == 'said "ok", visit 3'
+    (folder / "t.csv").write_text("\n".join(["a,note,y", '1,"said ""ok""",0', "2,3,1"]) + "\n")
+    with pytest.raises(DataError, match="""'said "ok"' in column 'note' is not a number"""):
+        read_table("t.csv")
+
+
+def test_a_report_is_a_page(patients, capsys):
+    save_rows("t.csv", patients)
+    assert run("report", "t.csv", "--target", "state", "--output", "r.pdf") == 2
+    assert "--output must end with .html" in capsys.readouterr().err
+
+
+# --- the same in Python
+
+
+def test_the_transformer_is_that_of_scikit_learn(patients):
+    pd = pytest.importorskip("pandas")
+    patients[5]["sex"], patients[9]["age"] = "", ""
+    frame = pd.read_csv(save_rows("t.csv", patients))
+    table = read_table("t.csv", target="state", schema="infer", missing="nan")
+    assert table.row_names == frame["code"].tolist()
+    expected = ColumnTransformer([
+        ("n", SimpleImputer(strategy="median"), ["age", "dose"]),
+        ("c", make_pipeline(SimpleImputer(strategy="most_frequent"),
+                            OneHotEncoder(sparse_output=False)), ["sex", "place"]),
+    ])  # fmt: skip
+    expected = expected.fit_transform(frame)
+    by_place, by_name = (table.schema.transformer(by) for by in ("place", "name"))
+    np.testing.assert_array_equal(by_place.fit_transform(table.X), expected)
+    np.testing.assert_array_equal(by_name.fit_transform(frame), expected)
+    np.testing.assert_array_equal(by_name.fit_transform(table.to_frame()), expected)
+    assert table.schema.feature_names_out(by_place) == [
+        "age", "dose", "sex=f", "sex=m", "place=east", "place=north", "place=south"
+    ]  # fmt: skip
+
+
+def test_a_schema_survives_a_file(patients):
+    save_rows("t.csv", patients)
+    table = read_table("t.csv", target="state", schema="infer")
+    model = make_pipeline(table.schema.transformer(), StandardScaler(), psvm.PSVC(epsilon=1.0))
+    model.fit(table.X, table.y)
+    psvm.save(model, "m.psvm", schema=table.schema)
+    assert load_schema("m.psvm") == table.schema
+    again = psvm.load("m.psvm")
+    np.testing.assert_array_equal(
+        again.decision_function(table.X), model.decision_function(table.X)
+    )
+    assert load_schema("m.psvm") == Schema.from_dict(json.loads(json.dumps(table.schema.to_dict())))
+    with pytest.raises(TypeError, match="schema must be a psvm.io.Schema"):
+        psvm.save(model, "m.psvm", schema={})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"names": [1]}, {"special": {"99": ["number", True, [], ""]}}, {"missing": "maybe"},
+        {"special": {"0": ["gene", True, [], ""]}}, {"n_columns": 99}, {"na_values": "NA"},
+        {"special": {"0": ["number"]}}, {"row_names": 3}, {"special": None},
+    ],
+)  # fmt: skip
+def test_a_damaged_schema_is_refused(patients, monkeypatch, change):
+    save_rows("t.csv", patients)
+    schema = read_table("t.csv", target="state", schema="infer").schema
+    with pytest.raises(ValueError):
+        Schema.from_dict({**schema.to_dict(), **change})
+    model = psvm.PSVR(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+    damaged = {**schema.to_dict(), **change}
+    monkeypatch.setattr(Schema, "to_dict", lambda self: damaged)
+    psvm.save(model, "m.psvm", schema=schema)
+    with pytest.raises(ModelFileError, match=r"m\.psvm"):
+        load_schema("m.psvm")
+
+
+def test_models_that_were_saved_without_a_schema(folder, rng, capsys):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(rng.normal(size=(30, 3)).round(3), columns=list("abc"))
+    y = np.where(X["a"] > 0, "p", "q")
+    model = psvm.PSVC(epsilon=1.0).fit(X, y)
+    psvm.save(model, "m.psvm")
+    X[["c", "a", "b"]].to_csv("new.csv", index=False)
+    code, result = as_json(capsys, "predict", "m.psvm", "new.csv")
+    assert code == 0 and result["predictions"] == model.predict(X).tolist()
+
+
+def test_words_of_options(folder):
+    (folder / "t.csv").write_text("a,b\n1,x\n2,y\n3,x\n4,y\n")
+    for wrong in ({"types": {"a": "gene"}}, {"types": ["a"]}, {"na_values": "NA"},
+                  {"na_values": [1]}, {"schema": "guess"}, {"schema": {}}):  # fmt: skip
+        with pytest.raises((TypeError, ValueError)):
+            read_table("t.csv", **wrong)
+    assert read_table("t.csv", schema="infer").schema.columns == (
+        Column("a", Kind.NUMBER), Column("b", Kind.CATEGORY, levels=("x", "y"))
+    )  # fmt: skip
+    with pytest.raises(DataError, match="'x' in column 'b' is not a number"):
+        read_table("t.csv", schema="infer", categorical="error")
+    assert read_table("t.csv", schema="infer", categorical="drop").feature_names == ["a"]
+    with pytest.raises(DataError, match="no column left to learn from"), warnings.catch_warnings():
+        read_table("t.csv", target="a", schema="infer", types={"b": "text"})
