@@ -1,6 +1,7 @@
 """All other formats, compression, writing, checking, and files that are whole or not there."""
 
 import bz2
+import contextlib
 import gzip
 import importlib.util
 import lzma
@@ -940,3 +941,105 @@ def test_full_disk(tmp_path):
 def test_no_such_folder(tmp_path):
     with pytest.raises(FileNotFoundError), atomic_write(tmp_path / "none" / "a"):
         pass
+
+
+# --- spreadsheets
+
+
+def write_workbook(path, sheets):
+    """An Excel file, as plain as it can be: cells are numbers, words or None."""
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    place = "http://schemas.openxmlformats.org"
+    parts = {
+        "_rels/.rels": f'<Relationships xmlns="{place}/package/2006/relationships"><Relationship '
+        f'Id="r1" Type="{place}/officeDocument/2006/relationships/officeDocument" '
+        'Target="xl/workbook.xml"/></Relationships>',
+    }
+    listed, related, types = "", "", ""
+    for i, (name, rows) in enumerate(sheets.items(), 1):
+        body = ""
+        for r, row in enumerate(rows, 1):
+            cells = "".join(_xml_cell(f"{chr(65 + j)}{r}", v) for j, v in enumerate(row))
+            body += f'<row r="{r}">{cells}</row>'
+        parts[f"xl/worksheets/sheet{i}.xml"] = (
+            f'<worksheet xmlns="{place}/spreadsheetml/2006/main"><sheetData>{body}</sheetData>'
+            "</worksheet>"
+        )
+        listed += f'<sheet name="{name}" sheetId="{i}" r:id="r{i}"/>'
+        related += (
+            f'<Relationship Id="r{i}" Type="{place}/officeDocument/2006/relationships/worksheet" '
+            f'Target="worksheets/sheet{i}.xml"/>'
+        )
+        types += (
+            f'<Override PartName="/xl/worksheets/sheet{i}.xml" ContentType="{kind}.worksheet+xml"/>'
+        )
+    parts["xl/workbook.xml"] = (
+        f'<workbook xmlns="{place}/spreadsheetml/2006/main" '
+        f'xmlns:r="{place}/officeDocument/2006/relationships"><sheets>{listed}</sheets></workbook>'
+    )
+    parts["xl/_rels/workbook.xml.rels"] = (
+        f'<Relationships xmlns="{place}/package/2006/relationships">{related}</Relationships>'
+    )
+    parts["[Content_Types].xml"] = (
+        f'<Types xmlns="{place}/package/2006/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/>{types}'
+        "</Types>"
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in parts.items():
+            archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
+
+
+def _xml_cell(place, value):
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+    return f'<c r="{place}"><v>{value!r}</v></c>'
+
+
+SHEET = [["id", "a", "sex", "y"], *(
+    [f"p{i}", None if i == 3 else i / 7, "fm"[i % 2], "uv"[i % 3 == 0]] for i in range(12)
+)]  # fmt: skip
+
+
+def test_a_workbook_is_the_table_of_its_first_sheet(tmp_path):
+    pytest.importorskip("python_calamine", reason="Excel files need python-calamine")
+    write_workbook(tmp_path / "t.xlsx", {"Empty": [], "Patients": SHEET, "Notes": [["x"]]})
+    text = "\n".join(",".join("" if v is None else str(v) for v in row) for row in SHEET)
+    (tmp_path / "t.csv").write_text(text + "\n")
+    how = {"target": "y", "schema": "infer", "missing": "nan"}
+    table, expected = (read_table(tmp_path / name, **how) for name in ("t.xlsx", "t.csv"))
+    np.testing.assert_array_equal(table.X, expected.X)
+    assert table.y.tolist() == expected.y.tolist() and table.row_names == expected.row_names
+    assert table.schema == expected.schema and table.format == "xlsx"
+    assert "The sheet 'Patients' of the workbook is read; it has 2 more." in table.detection
+    with pytest.raises(DataError, match="line 5, column 2: 1 missing value"):
+        read_table(tmp_path / "t.xlsx", target="y", schema="infer")
+    with pytest.raises(ValueError, match="xlsx files are read, but not written"):
+        write_table(table, tmp_path / "u.xlsx")
+
+
+def test_a_workbook_without_its_package_or_without_sense(tmp_path, monkeypatch):
+    write_workbook(tmp_path / "t.xlsx", {"Patients": SHEET})
+    whole = (tmp_path / "t.xlsx").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "python_calamine", None)
+        with pytest.raises(ImportError, match=r'pip install "psvm\[io\]"'):
+            read_table(tmp_path / "t.xlsx")
+    pytest.importorskip("python_calamine", reason="Excel files need python-calamine")
+    write_workbook(tmp_path / "none.xlsx", {"Empty": []})
+    with pytest.raises(DataError, match="The workbook is empty"):
+        read_table(tmp_path / "none.xlsx")
+    (tmp_path / "t.xls").write_bytes(b"\xd0\xcf\x11\xe0" + bytes(600))
+    with pytest.raises(DataError, match="not a readable workbook"):
+        read_table(tmp_path / "t.xls")
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.integers(0, len(whole), size=3):
+            damaged[place] ^= int(rng.integers(1, 256))
+        (tmp_path / "d.xlsx").write_bytes(damaged)
+        with contextlib.suppress(DataError):
+            read_table(tmp_path / "d.xlsx", format="xlsx", missing="nan")

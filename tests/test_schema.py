@@ -195,7 +195,7 @@ def test_a_row_that_cannot_be_predicted_keeps_its_place(folder, capsys, rng):
         able = [i for i in range(40) if i not in (3, 7)]
         expected = psvm.load("m.psvm").decision_function(X[able])
         np.testing.assert_array_equal([float(found[i]["score of q"]) for i in able], expected)
-        code, result = as_json(capsys, *predict[:3])
+        _, result = as_json(capsys, *predict[:3])
         assert result["predictions"][3] is None and result["reasons"][7] == "missing: a"
         assert (result["n_rows"], result["n_predicted"]) == (40, 38)
     assert run("predict", "m.psvm", "gaps.csv", "--missing", "error") == 3
@@ -217,7 +217,7 @@ def test_missing_means_the_same_for_numbers_and_words(patients, capsys):
         assert run(*fit, "--missing", missing) == 0
         levels = {column.name: column.levels for column in load_schema("m.psvm").columns}
         assert levels["sex"] == ("f", "m") and levels["place"] == ("east", "north", "south")
-    code, result = as_json(capsys, "predict", "m.psvm", "t.csv")
+    _, result = as_json(capsys, "predict", "m.psvm", "t.csv")
     assert result["n_predicted"] == 60
 
 
@@ -411,7 +411,7 @@ def test_a_schema_survives_a_file(patients):
         again.decision_function(table.X), model.decision_function(table.X)
     )
     assert load_schema("m.psvm") == Schema.from_dict(json.loads(json.dumps(table.schema.to_dict())))
-    with pytest.raises(TypeError, match="schema must be a psvm.io.Schema"):
+    with pytest.raises(TypeError, match=r"schema must be a psvm\.io\.Schema"):
         psvm.save(model, "m.psvm", schema={})
 
 

@@ -25,10 +25,15 @@ class TextColumn(Exception):
 
 def read_csv(path, options):
     """Read delimited text as a `Table`; the target is a column, or a row if it is transposed."""
+    return read_text(lambda: Source(path, options.encoding), options)
+
+
+def read_text(opened, options):
+    """The same of the stream that a function opens, again for each column that is text."""
     text = set()
     while True:
         try:
-            with Source(path, options.encoding) as source:
+            with opened() as source:
                 return Reading(source, options, text).table()
         except TextColumn as found:
             text.add(found.column)
@@ -352,6 +357,7 @@ class Reading:
             self.path,
             "csv",
             dialect.decimal,
+            dialect.delimiter,
             self.target_column,
             row_names=dialect.row_names,
         )

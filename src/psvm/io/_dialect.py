@@ -85,7 +85,7 @@ def detect(head, options, path):
     texts = [line.decode("utf-8", "surrogateescape") for line in lines[skipped:]]
     delimiter = options.delimiter
     if delimiter == "auto":
-        delimiter = _find_delimiter(texts)
+        delimiter = _known_delimiter(texts, options.schema) or _find_delimiter(texts)
     rows, used = _split(texts, delimiter, SAMPLE_ROWS)
     rows = rows[: max(3, SAMPLE_CELLS // len(rows[0]))]
     used = used[:1]
@@ -139,6 +139,16 @@ def _split(texts, delimiter, n_rows):
     if not rows:
         rows, used = [texts[0].strip().split(delimiter)], [1]
     return rows, used
+
+
+def _known_delimiter(texts, schema):
+    """The delimiter of a schema, if with it the first line has its names and all are as long."""
+    known = getattr(schema, "delimiter", None)
+    if known is None or not schema.named or schema.transpose:
+        return None
+    rows, _ = _split(texts, known, 20)
+    same = all(len(row) == len(rows[0]) for row in rows)
+    return known if same and {column.name for column in schema.used} <= set(rows[0]) else None
 
 
 def _find_delimiter(texts):

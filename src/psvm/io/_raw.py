@@ -37,6 +37,7 @@ class Raw:
     source: str
     format: str
     decimal: str = "."
+    delimiter: str | None = None
     target: int | None = None
     target_values: np.ndarray | None = None
     """The target, if it is numbers; it is not among `values`."""
@@ -186,7 +187,7 @@ def _judge_text(raw, options, j, cells):
         raise raw.error(
             f"{cells[row]!r} in column {name!r} is a date, and dates are no numbers.",
             j, row,
-            f"Say types={{{name!r}: 'date'}} to use the days since 1970-01-01, or ignore the column.",
+            f"Say types={{{name!r}: 'date'}} to use the days since 1970-01-01, or ignore it.",
         )  # fmt: skip
     if problem == "mixed":
         code = ord(raw.decimal)
@@ -243,6 +244,7 @@ def _schema(raw, options, columns, n_columns):
         missing=missing,
         na_values=options.na_values,
         transpose=options.transpose,
+        delimiter=raw.delimiter,
     )
 
 

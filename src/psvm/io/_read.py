@@ -21,6 +21,7 @@ from ._formats import READERS, read_npy_array
 from ._schema import Schema, numbers_schema
 from ._streams import Source, compression_of, member_names, plain_name, read_all
 from ._table import ReadOptions, Table
+from ._workbook import read_workbook
 
 MAGIC = {
     b"\x93NUMPY": "npy",
@@ -29,6 +30,7 @@ MAGIC = {
     b"ARROW1": "feather",
     b"FEA1": "feather",
     b"\x89HDF": "h5ad",
+    b"\xd0\xcf\x11\xe0": "xlsx",
     b">": "fasta",
 }
 SUFFIXES = {
@@ -41,8 +43,11 @@ SUFFIXES = {
     "feather": (".feather", ".arrow", ".ipc"),
     "fasta": (".fasta", ".fa", ".faa", ".fna"),
     "h5ad": (".h5ad",),
+    "xlsx": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
 }
 FORMATS = (*SUFFIXES,)
+WORKBOOK = {"[Content_Types].xml", "content.xml"}
+"""Members of the archives of spreadsheets."""
 SVMLIGHT = re.compile(rb"\s*[^\s:,;]+(\s+(qid|\d+):[^\s:]+)+\s*(#.*)?")
 
 
@@ -72,9 +77,9 @@ def read_table(
     Parameters
     ----------
     path : str or path-like
-        CSV or TSV, LIBSVM/svmlight, NumPy npy or npz, Matrix Market, Parquet or Feather (extra
-        `io`), FASTA, AnnData h5ad (extra `anndata`). It may be compressed by gzip, bzip2, xz, zip
-        (one member) or zstandard.
+        CSV or TSV, LIBSVM/svmlight, NumPy npy or npz, Matrix Market, Parquet, Feather or Excel
+        (extra `io`), FASTA, AnnData h5ad (extra `anndata`). It may be compressed by gzip, bzip2,
+        xz, zip (one member) or zstandard.
     target : str or int, default=None
         Name or place (from 0, negative from the end) of the target column. In a transposed table
         the name of the row, in npz the name of the array, in h5ad a column of `obs`. In FASTA a
@@ -89,8 +94,8 @@ def read_table(
     delimiter, decimal, encoding : str, default="auto"
         How text is written. The encoding is UTF-8 unless a byte order mark says UTF-16.
     format : str, default="auto"
-        "csv", "svmlight", "npy", "npz", "mtx", "parquet", "feather", "fasta" or "h5ad"; "auto"
-        looks at the content, then at the name.
+        "csv", "xlsx", "svmlight", "npy", "npz", "mtx", "parquet", "feather", "fasta" or "h5ad";
+        "auto" looks at the content, then at the name.
     missing : {"error", "nan", "drop"}, default="error"
         What to do about missing values: name them in an error, keep them as NaN, or leave out the
         rows that have any.
@@ -164,7 +169,7 @@ def read_with(path, options):
     """The same with an object of options."""
     check_options(options)
     kind = format_of(path) if options.format == "auto" else options.format
-    reader = read_csv if kind == "csv" else READERS[kind]
+    reader = {"csv": read_csv, "xlsx": read_workbook, **READERS}[kind]
     table = reader(path, options)
     if options.target_file is not None:
         _join_target(table, options)
@@ -216,6 +221,8 @@ def format_of(path):
             raise DataError("This is a model file, not data.", file=path)
         if members and all(member.endswith(".npy") for member in members):
             return "npz"
+        if not WORKBOOK.isdisjoint(members):
+            return "xlsx"
     with Source(path) as source:
         head = source.head(4096)
     name = plain_name(path)

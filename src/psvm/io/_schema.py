@@ -116,6 +116,9 @@ class Schema:
         Cells that stand for a missing value.
     transpose : bool
         Whether the columns of the table are the rows of the file.
+    delimiter : str or None
+        What separated the cells of a text file; tried first in new ones, as a file of one column
+        and a decimal comma does not tell.
 
     Examples
     --------
@@ -149,6 +152,7 @@ class Schema:
     missing: str = "error"
     na_values: tuple[str, ...] = NA_VALUES
     transpose: bool = False
+    delimiter: str | None = None
 
     def __post_init__(self):
         check_choice("missing", self.missing, MISSING)
@@ -255,6 +259,7 @@ class Schema:
             "missing": self.missing,
             "na_values": list(self.na_values),
             "transpose": self.transpose,
+            "delimiter": self.delimiter,
         }
 
     @classmethod
@@ -285,6 +290,7 @@ class Schema:
             content["missing"],
             _strings(content["na_values"]),
             bool(content["transpose"]),
+            _text(content["delimiter"]),
         )
         if columns and len(schema.used) != schema.n_columns:
             raise TypeError("the number of columns is wrong")

@@ -90,6 +90,8 @@ def write_table(
     )
     _check(table)
     kind = _format_of(path) if format == "auto" else format
+    if kind not in _WRITERS:
+        raise ValueError(f"format: {kind} files are read, but not written. Write CSV instead.")
     sequences = table.X.ndim == 1
     if sequences != (kind == "fasta"):
         raise ValueError(f"format: {kind} files hold {'numbers' if sequences else 'sequences'}.")
