@@ -50,7 +50,7 @@ def compare(model, X, y):
     """Approximate and exact values, and the share of rows with a value."""
     model = clone(model).fit(X, y)
     target = y.astype(float)
-    fast = model.loo_decision_ - (model.intercept_ - target.mean())
+    fast = model.loo_decision_ - (model.offset_ - target.mean())
     group = np.unique(X, axis=0, return_inverse=True)[1].ravel()
     rows = np.arange(len(y))
     folds = [(rows[group != g], rows[group == g]) for g in range(group.max() + 1)]

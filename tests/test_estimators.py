@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import psvm
 from psvm import PSVC, PSVR, SMO
 from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
+from psvm.kernels import Linear
 from reference import AGAIN, Case, assert_same_solution, decided
 
 TIGHT = {"tol": 1e-9}
@@ -223,7 +224,7 @@ def test_weight_two_is_the_row_twice_and_zero_is_no_row(C, epsilon, kernel, rng,
         np.repeat(X, times, axis=0)[order], np.repeat(y, times)[order]
     )
     assert repeated.epsilon_ == pytest.approx(weighted.epsilon_, rel=1e-9)
-    assert repeated.intercept_ == pytest.approx(weighted.intercept_, rel=1e-12)
+    assert repeated.offset_ == pytest.approx(weighted.offset_, rel=1e-12)
     f = weighted.decision_function(X)
     # both are solved to a violation of 1e-9 epsilon; f is continuous in it
     np.testing.assert_allclose(repeated.decision_function(X), f, atol=1e-6 * np.abs(f).max())
@@ -255,7 +256,7 @@ def test_class_weight_multiplies_sample_weight(rng):
     # balanced classes have a mean target of zero
     y[:60] = 0
     model = PSVC(class_weight="balanced", epsilon=1.0, threshold="mean").fit(X, y)
-    assert model.intercept_ == pytest.approx(0, abs=1e-12)
+    assert model.offset_ == pytest.approx(0, abs=1e-12)
 
 
 def test_equal_vectors_describe_once():
@@ -700,3 +701,43 @@ def test_checking_a_sparse_matrix_leaves_it_alone():
     parts = K.data, K.indices, K.indptr
     psvm.solve(K, y, epsilon=0.5)
     assert all(a is b for a, b in zip(parts, (K.data, K.indices, K.indptr), strict=True))
+
+
+# --- the function in the units of X
+
+
+@pytest.mark.parametrize("kernel", ["linear", "dyadic", Linear()])
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_weights_and_constant_in_the_units_of_X(rng, tmp_path, kernel, n_classes):
+    X = rng.normal(size=(40, 5)) * [1, 2, 3, 4, 100] + 7
+    y = X[:, 0] if n_classes == 0 else np.digitize(X[:, 1], [5, 9][: n_classes - 1])
+    model = (PSVC if n_classes else PSVR)(kernel=kernel, epsilon=0.5)
+    if n_classes:
+        model.set_params(decision_function_shape="ovo", multi_class="ovo")
+    model.fit(X, y)
+    values = (model.decision_function if n_classes else model.predict)(X)
+    sign = -1 if n_classes == 3 else 1  # as in scikit-learn, pairs are positive for the first class
+    f = X @ np.atleast_2d(model.coef_).T + model.intercept_
+    # a sum of five products of numbers up to 1e3
+    np.testing.assert_allclose(f, sign * values.reshape(f.shape), atol=1e-11, rtol=1e-11)
+    psvm.save(model, tmp_path / "m.psvm")
+    again = psvm.load(tmp_path / "m.psvm")
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.intercept_, model.intercept_)
+
+
+def test_only_a_linear_function_has_weights(rng):
+    X = rng.normal(size=(30, 3)) + 5
+    model = PSVR(epsilon=0.1).fit(X, X[:, 0])
+    assert not hasattr(model, "coef_") and not hasattr(PSVR(), "intercept_")
+    place = model.support_
+    K = rbf_kernel(X, X[place], gamma=1 / (3 * X.var()))
+    f = K @ (model.alpha_ / model.column_norms_)[place] + model.intercept_
+    np.testing.assert_allclose(f, model.predict(X), rtol=1e-9)
+
+
+def test_a_kernel_that_returns_a_wrong_shape_is_told_the_right_one(rng):
+    X = rng.normal(size=(20, 2))
+    for wrong, shape in ((lambda A, B: A @ B[:1].T, r"\(20, 1\)"), (lambda A, B: 1.0, r"\(\)")):
+        with pytest.raises(ValueError, match=rf"returned shape {shape}, expected \(20, 20\)"):
+            PSVR(kernel=wrong).fit(X, X[:, 0])

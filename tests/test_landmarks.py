@@ -359,7 +359,7 @@ def test_kernels_of_strings(form):
     K = common(words, model.support_objects_)
     K = (K - model.column_means_[model.support_]) / model.column_norms_[model.support_]
     assert_allclose(model.decision_function(words), K @ model.alpha_[model.support_]
-                    + model.intercept_, atol=1e-12)  # fmt: skip
+                    + model.offset_, atol=1e-12)  # fmt: skip
 
 
 def test_strings_through_scikit_learn():

@@ -260,7 +260,7 @@ def test_the_threshold_of_classes_is_the_middle_of_a_sigmoid(share):
     X, y = make_moons(80, noise=0.3, random_state=3)
     model = PSVC(epsilon=share, epsilon_unit="max", gamma=5.0).fit(X, y)
     plain = PSVC(epsilon=share, epsilon_unit="max", gamma=5.0, threshold="mean").fit(X, y)
-    shift = model.intercept_ - plain.intercept_
+    shift = model.offset_ - plain.offset_
     slope, threshold = sigmoid_of(model.loo_decision_ - shift, 2 * y - 1, more=0.25)
     assert slope > 0
     # 1e10 is not infinity, and LogisticRegression stops early

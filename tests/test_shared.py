@@ -123,7 +123,7 @@ def test_values_are_those_of_the_variables(fitted):
         for name in ("alpha_", "column_means_", "column_norms_")
     )
     f = np.column_stack(
-        [(K - m) @ (a / s) + b for a, m, s, b in zip(alpha, means, norms, model.intercept_,
+        [(K - m) @ (a / s) + b for a, m, s, b in zip(alpha, means, norms, model.offset_,
                                                      strict=True)]
     )  # fmt: skip
     np.testing.assert_allclose(model.decision_function(X), f, rtol=1e-9, atol=1e-9)
@@ -174,7 +174,7 @@ def test_no_more_support_objects_than_dimensions(relaxation):
     Z, Y = reference.standardise(X @ X.T, y)[0][:, solution.support], codes(y)
     squares = np.linalg.lstsq(Z, Y - Y.mean(axis=0), rcond=None)[0]
     f = Z @ (solution.A[solution.support] * (1 - relaxation) + relaxation * squares)
-    shifted = model.decision_function(X) - model.intercept_
+    shifted = model.decision_function(X) - model.offset_
     # two columns of norm one and values of at most 2
     np.testing.assert_allclose(shifted, f, atol=1e-8)
     assert model.loo_error_ <= 1 - SVC(kernel="linear").fit(X, y).score(X, y) + 0.1
@@ -193,7 +193,7 @@ def test_the_error_is_near_that_of_real_leave_one_out():
 def test_the_threshold_of_the_papers():
     X, y = iris()
     model = PSVC(threshold="mean").fit(X, y)
-    np.testing.assert_allclose(model.intercept_, codes(y).mean(axis=0), **reference.AGAIN)
+    np.testing.assert_allclose(model.offset_, codes(y).mean(axis=0), **reference.AGAIN)
     assert not hasattr(model, "loo_decision_")
     assert not hasattr(model, "loo_error_")
     shifted = PSVC().fit(X, y)
@@ -237,7 +237,7 @@ def test_class_weights_are_weights():
     model = PSVC(class_weight={0: 1.0, 1: 2.0, 2: 0.5}).fit(X, y)
     other = PSVC().fit(X, y, sample_weight=np.array([1.0, 2.0, 0.5])[y])
     np.testing.assert_array_equal(other.alpha_, model.alpha_)
-    np.testing.assert_array_equal(other.intercept_, model.intercept_)
+    np.testing.assert_array_equal(other.offset_, model.offset_)
 
 
 @pytest.mark.parametrize("make", [sp.csr_array, sp.csc_array])

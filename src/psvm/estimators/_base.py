@@ -22,6 +22,7 @@ from .._progress import progress, steps
 from .._threads import map_blocks, threads
 from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
+from ..kernels import Linear
 from ..matrix import BLOCK_BYTES, FoldMoments, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
 from ._calibration import Calibration, fit_steps
@@ -71,6 +72,55 @@ class PerColumn:
         return full
 
 
+class InOriginalUnits:
+    """``f(x) = sum_j dual_coef_j k(x, z_j) + intercept_``, or ``x'coef_ + intercept_``.
+
+    `offset_` is the constant where columns are centred. With a linear or dyadic kernel f is linear
+    in x. A class has neither attribute, so that a file may have their names.
+    """
+
+    def __init__(self, function):
+        self.function = function
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, model: Any, owner: Any = None) -> float | np.ndarray:
+        model = None if model is None else getattr(model, "best_estimator_", model)
+        found = None if "offset_" not in vars(model or self) else self.function(model)
+        if found is None:
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self.name!r}")
+        return found
+
+
+def dual_coef(model):
+    """``alpha_j / s_j`` of the support objects; a row for each machine.
+
+    Columns without part in a machine have alpha = 0 and norm 0.
+    """
+    alpha, _, norms = (np.atleast_2d(support_values(model, name)) for name in PER_COLUMN)
+    return np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
+
+
+def _intercept(model):
+    means = np.atleast_2d(support_values(model, "column_means_"))
+    shift = (np.where(dual_coef(model) != 0, means, 0.0) * dual_coef(model)).sum(axis=1)
+    return model.offset_ - (shift if np.ndim(model.offset_) else float(shift[0]))
+
+
+def _coef(model):
+    """The weights of the features; None if f is not linear in them."""
+    kernel, coef = model.kernel, dual_coef(model)
+    if isinstance(kernel, str) and kernel == "dyadic":
+        full = np.zeros((len(coef), model.n_features_in_))
+        full[:, model.support_] = coef
+    elif isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear"):
+        full = coef @ as_dense(model.support_objects_)
+    else:
+        return None
+    return full if np.ndim(model.offset_) else full[0]
+
+
 class PerColumnMixin:
     """Fitted attributes of a model and of a search; those of PER_COLUMN are descriptors."""
 
@@ -79,7 +129,7 @@ class PerColumnMixin:
     support_: np.ndarray
     support_objects_: Stored
     n_support_: int
-    intercept_: float | np.ndarray
+    offset_: float | np.ndarray
     held_out_error_: float
     fold_errors_: np.ndarray
     plan_: MomentsPlan
@@ -96,6 +146,7 @@ class PerColumnMixin:
 
     alpha_ = PerColumn(0.0)
     column_means_, column_norms_ = PerColumn(np.nan), PerColumn(np.nan)
+    coef_, intercept_ = InOriginalUnits(_coef), InOriginalUnits(_intercept)
 
 
 class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
@@ -299,7 +350,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.landmarks_ = description.own
         self.support_ = support
         self.n_support_ = len(support)
-        self.intercept_ = float(intercepts[0]) if single else intercepts
+        self.offset_ = float(intercepts[0]) if single else intercepts
         self.column_means_ = means[0] if single else means
         self.column_norms_ = norms[0] if single else norms
         self.dual_gap_ = max(solution.gap for solution in solutions)
@@ -352,7 +403,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         alpha, means, norms = (np.atleast_2d(getattr(self, name)) for name in PER_COLUMN)
         coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
         columns = coef[:, description.places[0]]
-        return description.matrix.matvec(columns.T) - (means * coef).sum(axis=1) + self.intercept_
+        return description.matrix.matvec(columns.T) - (means * coef).sum(axis=1) + self.offset_
 
     def _prepare_support(self):
         """Translate the support objects for the kernel: nothing of the other objects is kept."""
@@ -368,12 +419,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = self._validate(X, reset=False)
-        alpha, means, norms = (np.atleast_2d(support_values(self, name)) for name in PER_COLUMN)
-        # Columns without part in a machine have alpha = 0 and norm 0.
-        coef = np.divide(alpha, norms, out=np.zeros_like(alpha), where=alpha != 0)
+        means, coef = np.atleast_2d(support_values(self, "column_means_")), dual_coef(self)
         # Values are centred before they are summed: a large mean costs no digits.
         centre = means[0]
-        shift = self.intercept_ - ((means - centre) * coef).sum(axis=1)
+        shift = self.offset_ - ((means - centre) * coef).sum(axis=1)
 
         def values(rows):
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

@@ -91,9 +91,15 @@ support_objects_ : ndarray
     ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
 n_support_ : int
     Number of support objects.
+coef_ : ndarray of shape (n_features,) or (n_machines, n_features)
+    Weights of the features in the units of X, with ``kernel="linear"`` or "dyadic":
+    ``f(x) = x'coef_ + intercept_``.
 intercept_ : float or ndarray of shape (n_machines,)
-    The constant of f: the (weighted) mean of the target, and with ``threshold="loo"`` what the
-    leave-one-out values add to it.
+    The constant of f in the units of X: f is the sum of ``alpha_ / column_norms_`` times
+    ``k(x, z)`` over the support objects, plus this.
+offset_ : float or ndarray of shape (n_machines,)
+    The constant where the columns are centred: the (weighted) mean of the target, and with
+    ``threshold="loo"`` what the leave-one-out values add to it.
 column_means_, column_norms_ : ndarray of shape (P,) or (n_machines, P)
     Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
 epsilon_ : float or ndarray of shape (n_machines,)

@@ -75,7 +75,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         The class labels; of a multi-label y, the numbers of its columns.
     calibration_ : Calibration
         What turns decision values into probabilities, if `probability` is set.
-    {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
+    {alpha_, landmarks_, support_, support_objects_, n_support_, coef_, intercept_, offset_}
     {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
     {held_out_error_, fold_errors_, plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
@@ -356,7 +356,7 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Attributes
     ----------
-    {alpha_, landmarks_, support_, support_objects_, n_support_, intercept_}
+    {alpha_, landmarks_, support_, support_objects_, n_support_, coef_, intercept_, offset_}
     {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
     {held_out_error_, fold_errors_, plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
@@ -484,4 +484,4 @@ class PSVR(RegressorMixin, BasePSVM):
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
         values = self._decide(X)
-        return values[:, 0] if np.ndim(self.intercept_) == 0 else values
+        return values[:, 0] if np.ndim(self.offset_) == 0 else values

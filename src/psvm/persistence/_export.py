@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import numpy as np
@@ -12,21 +13,32 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels as k
 from .._typing import Estimator
-from .._validation import check_has
+from .._validation import check_has, check_list
 from ..estimators import PER_COLUMN, BasePSVM, is_measured, support_values, unwrap
 from ..matrix import as_dense
 from ..selection import PSVMSelector
 from ._models import summarise
 
 
-def export_text(model: Estimator) -> str:
-    """All there is to know about a fitted model, to be read by people.
+def export_text(
+    model: Estimator,
+    *,
+    feature_names: Sequence[str] | None = None,
+    support_names: Sequence[str] | None = None,
+) -> str:
+    r"""All there is to know about a fitted model, to be read by people.
 
     Parameters
     ----------
     model : estimator
-        `PSVC` or `PSVR`, with the support objects in a table; any other estimator of psvm or a
-        pipeline, with its parameters and the short ones of its fitted attributes.
+        `PSVC` or `PSVR`, with the support objects in a table, and the weights of the features if f
+        is linear in them; any other estimator of psvm or a pipeline, with its parameters and the
+        short ones of its fitted attributes.
+    feature_names : sequence of str, default=None
+        Names of the features that the machine sees; their numbers from 1 by default. The weights
+        are those of the features before a `StandardScaler`.
+    support_names : sequence of str, default=None
+        Names of the support objects.
 
     Returns
     -------
@@ -37,34 +49,75 @@ def export_text(model: Estimator) -> str:
     >>> import psvm.persistence
     >>> K, y = [[0.0], [0.0], [2.0], [2.0]], [0.0, 0.0, 4.0, 4.0]
     >>> model = psvm.PSVR(kernel="dyadic", epsilon=1.0).fit(K, y)
-    >>> print(psvm.persistence.export_text(model).split("support objects")[1])
-     (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)
+    >>> print(psvm.persistence.export_text(model, feature_names=["dose"]).split("\n\n", 3)[-1])
+    features (f(x) = sum of weight * feature + intercept)
+    feature    weight
+    dose       1.5
+    intercept  0.5
+    <BLANKLINE>
+    support objects (f(x) = sum of alpha (k(x, z) - mean) / norm + offset)
     column  alpha  mean  norm  object
-    0       3.0    1.0   2.0   0
+    1       3.0    1.0   2.0   0
     <BLANKLINE>
     """
     check_has("model", model, "fit")
     check_is_fitted(model)
+    names = None if feature_names is None else check_list("feature_names", feature_names)
+    called = None if support_names is None else check_list("support_names", support_names)
     if isinstance(model, Pipeline):
-        return "\n".join(export_text(step) for _, step in model.steps)
+        steps = [step for _, step in model.steps]
+        texts = [_as_text(step) for step in steps[:-1]]
+        return "\n".join([*texts, _as_text(steps[-1], steps[:-1], names, called)])
+    return _as_text(model, (), names, called)
+
+
+def _as_text(model, before=(), names=None, called=None):
+    """The text of one estimator, which comes after some others."""
     lines = [f"{type(model).__name__} (psvm {version('psvm')})", "", "parameters"]
     lines += [f"  {name} = {value!r}" for name, value in model.get_params(deep=False).items()]
     lines += ["", "result"]
     lines += [f"  {name} = {value!r}" for name, value in summarise(model).items()]
-    if isinstance(model, BasePSVM) and np.ndim(model.intercept_) == 0:
-        lines += ["", *_support_table(model)]
+    if isinstance(model, BasePSVM) and np.ndim(model.offset_) == 0:
+        lines += ["", *_weights_table(model, before, names), *_support_table(model, called)]
     return "\n".join(lines) + "\n"
 
 
-def _support_table(model):
+def _weights_table(model, before, names):
+    """The weights of the features in the units that they had before they were scaled."""
+    coef = getattr(model, "coef_", None)
+    if coef is None:
+        return
+    intercept = model.intercept_
+    for step in reversed(before):
+        if not isinstance(step, StandardScaler):
+            break
+        coef = coef if step.scale_ is None else coef / step.scale_
+        intercept -= 0.0 if not step.with_mean else float(step.mean_ @ coef)
+    if names is None or len(names) != len(coef):
+        names = getattr(model, "feature_names_in_", range(1, len(coef) + 1))
+    yield "features (f(x) = sum of weight * feature + intercept)"
+    kept = np.flatnonzero(coef)
+    rows = [("feature", "weight"), *((str(names[j]), repr(float(coef[j]))) for j in kept)]
+    yield from _aligned([*rows, ("intercept", repr(float(intercept)))])
+    yield ""
+
+
+def _support_table(model, called=None):
     if hasattr(model, "_kernel"):
         yield f"kernel\n  {model._kernel!r}\n"
-    yield "support objects (f(x) = sum of alpha (k(x, z) - mean) / norm + intercept)"
+    yield "support objects (f(x) = sum of alpha (k(x, z) - mean) / norm + offset)"
     rows = [("column", "alpha", "mean", "norm", "object")]
     objects = as_dense(model.support_objects_)
     columns = (support_values(model, name) for name in PER_COLUMN)
-    for j, z, *numbers in zip(model.support_, objects, *columns, strict=True):
-        rows.append((str(j), *(repr(float(v)) for v in numbers), _object_text(z)))
+    if called is None or len(called) != len(model.support_):
+        called = [str(j + 1) for j in model.support_]
+    for name, z, *numbers in zip(called, objects, *columns, strict=True):
+        rows.append((name, *(repr(float(v)) for v in numbers), _object_text(z)))
+    yield from _aligned(rows)
+
+
+def _aligned(rows):
+    """Lines of cells below each other."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
@@ -117,7 +170,7 @@ def export_numpy(model: Estimator) -> str:
         changes.append(_change(step, number, arrays))
     for short, name in zip(("ALPHA", "MEAN", "NORM"), PER_COLUMN, strict=True):
         arrays[short] = support_values(machine, name)
-    arrays["INTERCEPT"] = np.asarray(machine.intercept_)
+    arrays["OFFSET"] = np.asarray(machine.offset_)
     body = _columns(machine, arrays)
     return _TEMPLATE.format(
         name=type(machine).__name__,
@@ -127,14 +180,14 @@ def export_numpy(model: Estimator) -> str:
         functions=_functions(body),
         changes="".join(f"    {line}\n" for line in changes),
         columns=body,
-        values=_ONE if np.ndim(machine.intercept_) == 0 else _SEVERAL,
+        values=_ONE if np.ndim(machine.offset_) == 0 else _SEVERAL,
         predict=_predict(machine),
     )
 
 
 _TEMPLATE = '''"""{name} as plain NumPy code, written by psvm {version}.
 
-f(x) = sum_j alpha_j (k(x, z_j) - mean_j) / norm_j + intercept over the support objects z_j.
+f(x) = sum_j alpha_j (k(x, z_j) - mean_j) / norm_j + offset over the support objects z_j.
 """
 
 import numpy as np
@@ -151,11 +204,11 @@ def values(X):
 {changes}    K = {columns}
 {values}
 {predict}'''
-_ONE = """    return (K - MEAN) @ (ALPHA / NORM) + INTERCEPT
+_ONE = """    return (K - MEAN) @ (ALPHA / NORM) + OFFSET
 """
 _SEVERAL = """    # A column without part in a machine has alpha = 0 and norm 0.
     coef = np.divide(ALPHA, NORM, out=np.zeros(ALPHA.shape), where=ALPHA != 0)
-    return np.stack([(K - m) @ a for m, a in zip(MEAN, coef)], axis=1) + INTERCEPT
+    return np.stack([(K - m) @ a for m, a in zip(MEAN, coef)], axis=1) + OFFSET
 """
 
 _VOTES = '''

@@ -20,11 +20,15 @@ def unpack_search(model, state):
 
 
 def pack_psvm(state):
-    """Only the entries of the support; the kernel translates the support objects again."""
+    """Only the entries of the support; the kernel translates the support objects again.
+
+    In files `offset_` is called intercept_.
+    """
     if "support_" not in state:
         return state
     state = dict(state)
     kept = state.pop("_at_support", {})
+    state["intercept_"] = state.pop("offset_")
     if "alpha_" in state:
         state["_n_columns"] = state["alpha_"].shape[-1]
     for name in PER_COLUMN:
@@ -36,6 +40,7 @@ def unpack_psvm(model, state):
     """Only the entries of the support are held; the others are filled in for who asks for them."""
     if "support_" in state:
         state["_at_support"] = {name: state.pop(name) for name in PER_COLUMN}
+        state["offset_"] = state.pop("intercept_")
     vars(model).update(state)
 
 

@@ -64,10 +64,35 @@ def _convert_model(run, data, output):
         raise click.UsageError("A model becomes .txt (for people) or .py (NumPy alone).")
     with run.watched():
         model = load(data)
+    names = _names(data, model) if suffix == ".txt" else {}
     try:
-        text = exports[suffix](model)
+        text = exports[suffix](model, **names)
     except TypeError as error:
         raise click.UsageError(str(error)) from None
     run.reads(data)
     with atomic_write(output, "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def _names(path, model):
+    """What a file calls the features and support objects of its model."""
+    from ...estimators import unwrap
+    from ...persistence import load_schema, model_info
+
+    schema, extra = load_schema(path), model_info(path)["extra"] or {}
+    if schema is None:
+        return {}
+    names = schema.feature_names
+    if schema.has_categories:
+        names = schema.feature_names_out(unwrap(model).steps[0][1])
+    return {"feature_names": names, "support_names": extra.get("support") or _used(model, names)}
+
+
+def _used(model, names):
+    """Names of the columns that are support objects."""
+    from ...estimators import is_measured, unwrap
+
+    machine = unwrap(model).machine
+    if names is None or not is_measured(machine):
+        return None
+    return [names[j] for j in machine.support_]

@@ -69,7 +69,7 @@ def check_psvm(state):
         state.checked(model._at_support[name], name, shape, kinds="f")
     norms = model._at_support["column_norms_"][model._at_support["alpha_"] != 0]
     state.require((norms > 0).all(), "a column with a coefficient has no norm")
-    for name in ("intercept_", "epsilon_"):
+    for name in ("offset_", "epsilon_"):
         if m is None:
             state.number(name)
         else:
@@ -82,8 +82,8 @@ def check_psvm(state):
 def _n_machines(state):
     """The number of machines; None for one that is not in a list."""
     if not hasattr(state.model, "decision_function"):
-        intercept = state.get("intercept_")
-        return len(intercept) if np.ndim(intercept) else None
+        offset = state.get("offset_")
+        return len(offset) if np.ndim(offset) else None
     labels = state.get("_labels")
     state.require(isinstance(labels, Labels), "its labels are missing")
     n = len(labels.classes)
