@@ -267,6 +267,20 @@ def test_a_column_of_numbers_and_a_few_words_is_an_error_and_markers_can_be_said
     assert code == 0 and result["n_predicted"] == 60  # the markers are those of the model
 
 
+def test_a_level_that_looks_like_a_missing_value_is_named(patients, capsys):
+    for row in patients[::5]:
+        row["place"] = "?"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm")
+    assert run(*fit) == 0
+    said = capsys.readouterr().err
+    assert "'?' is taken for a level of place" in said and "--na-values '?'" in said
+    assert run(*fit, "--na-values", "?") == 3
+    assert "12 missing values: line 2, column 5 'place'" in capsys.readouterr().err
+    assert run(*fit, "--na-values", "?", "--missing", "impute") == 0
+    assert "?" not in load_schema("m.psvm").used[-1].levels
+
+
 # --- categories
 
 

@@ -16,6 +16,8 @@ from ._table import Table
 
 WORDS = frozenset(("NA", "N/A", "n/a", "None", "NULL", "null"))
 """Markers of missing values that may also be the name of a class."""
+DOUBTFUL = frozenset(("?", "-", "--", ".", "none", "NAN", "N.A.", "n.a.", *NA_VALUES))
+"""Levels that somebody may have written for a missing value."""
 MOST_NAMED = 8
 """Columns or levels that a sentence names."""
 
@@ -233,6 +235,7 @@ def _schema(raw, options, columns, n_columns):
     ]
     if left_out:
         raw.detection.append(f"Columns that are left out: {_some(left_out)}.")
+    _warn_of_doubtful(columns)
     own = raw.row_names if raw.row_names is not None else _own_names(raw, columns)
     missing = {"nan": "impute"}.get(options.missing, options.missing)
     return Schema(
@@ -246,6 +249,21 @@ def _schema(raw, options, columns, n_columns):
         transpose=options.transpose,
         delimiter=raw.delimiter,
     )
+
+
+def _warn_of_doubtful(columns):
+    """Name levels that look like missing values."""
+    found = {}
+    for column in columns:
+        for level in DOUBTFUL.intersection(column.levels if column.used else ()):
+            found.setdefault(level, []).append(column.name)
+    for level, names in sorted(found.items()):
+        warnings.warn(
+            f"{level!r} is taken for a level of {_some(names)}. If it stands for a missing value, "
+            f"say na_values=[{level!r}].",
+            UserWarning,
+            stacklevel=6,
+        )
 
 
 def _name(raw, place):
