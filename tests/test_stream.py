@@ -315,7 +315,7 @@ def test_the_held_out_error_is_that_of_models_without_the_folds():
         errors[out] = y[out] - X[out] @ part.coef - part.intercept
     assert model.held_out_error_ == pytest.approx(np.mean(errors**2), rel=1e-6)
     loo = PSVR(kernel="dyadic", epsilon=3.0).fit(RowBlocks(X, y))
-    assert loo.intercept_ == pytest.approx(y.mean() + errors.mean(), abs=1e-6)
+    assert loo.offset_ == pytest.approx(y.mean() + errors.mean(), abs=1e-6)
     assert loo.held_out_error_ == pytest.approx(np.var(errors), rel=1e-6)
 
 

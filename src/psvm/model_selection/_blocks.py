@@ -13,7 +13,7 @@ from .._threads import threads
 from .._validation import check_integer, shown
 from ..estimators import MomentsPlan, fit_moments, gamma_for, kernel_name, survey_blocks
 from ..matrix import gathered_blocks
-from ._grid import FACTOR, FARTHEST, LEARNT, WIDTHS, WITH_GAMMA
+from ._grid import FACTOR, FARTHEST, LEARNT, SPAN, WITH_GAMMA
 from ._table import choose, cv_results
 
 
@@ -46,8 +46,6 @@ class BlockSearch:
         self.options, self.model = options, model
         self.folds = range(_check_possible(options))
         model.epsilon, model.epsilon_unit = "auto", "absolute"
-        if is_classifier(model) and model.multi_class == "ovo":
-            model.multi_class = "auto"
         self.survey, self.blocks = survey_blocks(blocks, labels=is_classifier(model))
         self.open = options.gammas is None and kernel_name(model.kernel) in WITH_GAMMA
 
@@ -57,7 +55,7 @@ class BlockSearch:
             tried = [self._try(self._gammas())]
             while (beyond := self._beyond(tried)) is not None:
                 tried.append(self._try([beyond]))
-        table = cv_results(tried)
+        table = cv_results(tried, [self.survey.n_rows] * len(tried))
         index = choose(table, "best" if self.options.rule == "auto" else self.options.rule)
         return [model for found in tried for model in found.models][index], table, index
 
@@ -96,7 +94,7 @@ class BlockSearch:
         variance = float(np.mean(survey.variances) + np.var(survey.means))
         scale = gamma_for("scale", len(survey.means), variance)
         if options.gammas is None:
-            return (WIDTHS * scale).tolist()
+            return (SPAN * scale).tolist()
         return [float(gamma_for(gamma, len(survey.means), variance)) for gamma in options.gammas]
 
     def _beyond(self, tried):
