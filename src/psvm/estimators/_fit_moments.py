@@ -43,7 +43,7 @@ from ._loo import independent
 from ._machine import Machine, relaxation_of
 from ._moments_plan import MomentsPlan
 from ._row_survey import RowSurvey
-from ._shared import DECADES, PER_DECADE
+from ._shared import DECADES, LOOSE, PER_DECADE
 from ._sigmoid import Sigmoid, fit_sigmoid, weight_of_one
 
 WORTH = 0.005
@@ -354,7 +354,9 @@ class _Part:
     def path(self, epsilons):
         """Variables of shape (P, T) along decreasing epsilons."""
         if self.machines.shared:
-            for solution in group_path(self.Q, self.B, epsilons, self.machines.tol, self.squares):
+            products = self.Q, self.B, epsilons, self.machines.tol, self.squares
+            loose = 0.0 if self.held is None else LOOSE
+            for solution in group_path(*products, loose=loose, clock=self.machines.clock):
                 self.solution = solution
                 yield solution.A
         else:

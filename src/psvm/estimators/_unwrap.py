@@ -87,6 +87,8 @@ def described_matrix(parts, X):
     own = getattr(machine, "landmarks_", np.arange(X.shape[0]))
     if not hasattr(machine, "landmarks_") and machine.landmarks is None and len(own) > MOST:
         raise ValueError("A model from a file does not know which training objects described.")
+    if own is None or own.max(initial=-1) >= X.shape[0]:
+        raise ValueError("X must be the training objects, which describe, in the order of the fit.")
     return np.asarray(machine._kernel(X, X[own])), row_names(parts, own)
 
 
