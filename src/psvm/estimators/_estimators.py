@@ -19,12 +19,13 @@ from .._typing import (
     StrPath,
     available_if,
 )
-from ..matrix import RowBlocks
+from ..matrix import RowBlocks, is_dask
 from ..solvers import Solver
 from ._base import BasePSVM, check_psvm
 from ._calibration import Calibration
 from ._docstrings import PARAGRAPHS
 from ._fit_blocks import BlockOptions, fit_blocks
+from ._fit_dask import answered, fit_dask
 from ._incremental import add_rows, take_rows
 from ._target import Labels, prepare
 
@@ -228,6 +229,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         options = BlockOptions(standardize, checkpoint, qr)
         if isinstance(X, RowBlocks):
             return fit_blocks(self, X, y, sample_weight, options)
+        if is_dask(X):
+            return fit_dask(self, X, y, sample_weight, options)
         options.refuse()
         solver = check_psvm(self)
         X, labels, weights = prepare(self, X, y, sample_weight)
@@ -300,8 +303,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             (``decision_function_shape="ovo"``), or the values of each class against the rest
             (``multi_class="ovr"``). Multi-label: the value of each label.
         """
-        values = self._decide(X)
-        return self._labels.decisions(values, self.decision_function_shape)
+        return answered(self, X, "decision_function", self._shown)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Class labels.
@@ -318,10 +320,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             probable one. Decision values decide as well where leave-one-out values say nothing
             about the classes, so that all rows have the same probabilities.
         """
-        decisions = self._decide(X)
-        if self.probability and self.calibration_.rises:
-            return self.classes_[self.calibration_.probabilities(decisions).argmax(axis=1)]
-        return self._labels.predict(decisions)
+        return answered(self, X, "predict", self._predicted)
 
     @available_if(has_probability)
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
@@ -336,8 +335,18 @@ class PSVC(ClassifierMixin, BasePSVM):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        decisions = self._decide(X)
-        return self.calibration_.probabilities(decisions)
+        return answered(self, X, "predict_proba", self._probable)
+
+    def _shown(self, values):
+        return self._labels.decisions(values, self.decision_function_shape)
+
+    def _predicted(self, values):
+        if self.probability and self.calibration_.rises:
+            return self.classes_[self._probable(values).argmax(axis=1)]
+        return self._labels.predict(values)
+
+    def _probable(self, values):
+        return self.calibration_.probabilities(values)
 
 
 @document(PARAGRAPHS)
@@ -422,6 +431,8 @@ class PSVR(RegressorMixin, BasePSVM):
         options = BlockOptions(standardize, checkpoint, qr)
         if isinstance(X, RowBlocks):
             return fit_blocks(self, X, y, sample_weight, options)
+        if is_dask(X):
+            return fit_dask(self, X, y, sample_weight, options)
         options.refuse()
         solver = check_psvm(self)
         X, numbers, weights = prepare(self, X, y, sample_weight)
@@ -483,5 +494,7 @@ class PSVR(RegressorMixin, BasePSVM):
         -------
         ndarray of shape (n_samples,) or (n_samples, n_outputs)
         """
-        values = self._decide(X)
+        return answered(self, X, "predict", self._predicted)
+
+    def _predicted(self, values):
         return values[:, 0] if np.ndim(self.offset_) == 0 else values

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .._progress import progress, steps
 from .._threads import threads
 from .._validation import check_kind, shown
-from ..matrix import FoldMoments, RowBlocks, RowFactor, block_slices
+from ..matrix import DaskRows, FoldMoments, RowBlocks, RowFactor, block_slices
 from ..solvers import (
     Clock,
     Status,
@@ -486,20 +486,31 @@ def _row_products(plan, blocks, total, fit):
     """``-K̃'r`` and ``K̃'y`` of shape (P, T), and the squares of r and y, by one pass."""
     P, T = fit.coef.shape
     middle = (total.origin + total.rest)[P:]
-    products, sums, squares = np.zeros((P, 2 * T)), np.zeros(2 * T), np.zeros(2 * T)
-    for K, Y, weights in plan.centred_tiles(steps(blocks, "block")):
-        Y = Y + plan.origin[P:]
-        R = Y - K @ fit.coef - (fit.intercept + plan.origin[:P] @ fit.coef)
-        V = np.hstack([R, Y - middle])
-        W = weights[:, None] * V
-        products += K.T @ W
-        sums += W.sum(axis=0)
-        squares += np.einsum("ij,ij->j", W, V)
+    if isinstance(blocks, DaskRows):
+        found = blocks.total(products_of_blocks, plan, fit, middle)
+    else:
+        found = products_of_blocks(steps(blocks, "block"), plan, fit, middle)
+    products, sums, squares = found[:P], found[P], found[P + 1]
     shift = (total.origin - plan.origin + total.rest)[:P]
     products -= np.multiply.outer(shift, sums)
     products *= _inverse(total.norms)[:, None]
     squares -= np.square(sums) / total.weight
     return -products[:, :T], products[:, T:], np.maximum(squares, 0.0).reshape(2, T)
+
+
+def products_of_blocks(blocks, plan, fit, middle):
+    """``K'V``, ``1'V`` and the squares of ``V = [r, y]``, one below the other, around `origin`."""
+    P, T = fit.coef.shape
+    found = np.zeros((P + 2, 2 * T))
+    for K, Y, weights in plan.centred_tiles(blocks):
+        Y = Y + plan.origin[P:]
+        R = Y - K @ fit.coef - (fit.intercept + plan.origin[:P] @ fit.coef)
+        V = np.hstack([R, Y - middle])
+        W = weights[:, None] * V
+        found[:P] += K.T @ W
+        found[P] += W.sum(axis=0)
+        found[P + 1] += np.einsum("ij,ij->j", W, V)
+    return found
 
 
 def _keep(model, plan, sums, survey, machines, errors):

@@ -267,15 +267,19 @@ class Numbers:
 
 def prepare(model, X, y, sample_weight):
     """Validated X, the target, and the weights of the rows, as `PSVC` or `PSVR` take them."""
-    classifies = is_classifier(model)
-    X, y = validate(model, X, y, y_numeric=not classifies, ensure_min_samples=2, multi_output=True)
-    y = as_dense(y)
-    weights = check_weights(sample_weight, X.shape[0])
-    weights = np.ones(X.shape[0]) if weights is None else weights
-    if not classifies:
-        return X, Numbers(y.astype(np.float64)), weights
-    labels = _make_labels(model, y, X.shape)
-    return X, labels, _weigh_classes(model, labels, weights)
+    numeric = not is_classifier(model)
+    X, y = validate(model, X, y, y_numeric=numeric, ensure_min_samples=2, multi_output=True)
+    return X, *target_of(model, as_dense(y), sample_weight, X.shape)
+
+
+def target_of(model, y, sample_weight, shape):
+    """The target of a checked y, and the weights of the rows of a matrix with this shape."""
+    weights = check_weights(sample_weight, shape[0])
+    weights = np.ones(shape[0]) if weights is None else weights
+    if not is_classifier(model):
+        return Numbers(y.astype(np.float64)), weights
+    labels = _make_labels(model, y, shape)
+    return labels, _weigh_classes(model, labels, weights)
 
 
 def _make_labels(model, y, shape):

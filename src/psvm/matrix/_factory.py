@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from .._typing import MatrixLike
 from .._validation import as_stored, check_array, check_stored
 from ._base import DataMatrix
+from ._dask_rows import is_dask
 from ._dense import DenseMatrix
 from ._sparse import SparseMatrix
 
@@ -17,7 +18,7 @@ def as_matrix(K: MatrixLike | DataMatrix) -> DataMatrix:
 
     Parameters
     ----------
-    K : ndarray, scipy.sparse matrix or array, or DataMatrix
+    K : ndarray, scipy.sparse matrix or array, dask array, or DataMatrix
         The data matrix.
 
     Returns
@@ -26,6 +27,10 @@ def as_matrix(K: MatrixLike | DataMatrix) -> DataMatrix:
     """
     if isinstance(K, DataMatrix):
         return K
+    if is_dask(K):
+        from ._dask_matrix import DaskMatrix  # it makes matrices of its chunks
+
+        return DaskMatrix(K)
     K = as_stored("K", K)
     if K.ndim != 2 or K.dtype.kind not in "biuf":
         raise ValueError(
@@ -36,8 +41,8 @@ def as_matrix(K: MatrixLike | DataMatrix) -> DataMatrix:
 
 def check_matrix(K):
     """`as_matrix` of what a user gives, which may be a list or a table, or no matrix at all."""
-    if isinstance(K, DataMatrix):
-        return K
+    if isinstance(K, DataMatrix) or is_dask(K):
+        return as_matrix(K)
     if type(K) is np.ndarray and K.ndim == 2 and K.size and K.dtype.kind in "fiu":
         return as_matrix(K)  # NaN and infinity show in the column statistics
     K = check_stored("K", K)

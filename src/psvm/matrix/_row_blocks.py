@@ -183,11 +183,11 @@ def check_block(block, width=None):
         raise type(error)(f"{where}: {error}") from error
     if width is not None and X.shape[1] != width:
         raise ValueError(f"{where}: X has {X.shape[1]} columns, but {width} are expected.")
-    _check_finite(X, y, where)
+    check_finite(X, y, where)
     return RowBlock(X, y, weights, where)
 
 
-def _check_finite(X, y, where):
+def check_finite(X, y, where):
     """Refuse NaN and infinity, and say where the first one is."""
     values = X.data if sp.issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):

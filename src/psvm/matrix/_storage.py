@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._core._dense import row_moments
-from ._base import block_slices, row_statistics, typical_rows
+from ._base import DataMatrix, block_slices, row_statistics, typical_rows
 
 HASHED_BYTES = 2**19
 """Entries that are hashed together: they stay in the cache."""
@@ -141,6 +141,8 @@ def row_digests(X, *, unordered=False):
     are permuted and repeated together with the rows. Objects that are not vectors count as their
     letters or as what they are pickled to.
     """
+    if isinstance(X, DataMatrix):
+        return X.digests()
     if X.ndim == 1:
         contents = (x.encode() if isinstance(x, str) else pickle.dumps(x) for x in X.tolist())
         return [hashlib.blake2b(content, digest_size=16).digest() for content in contents]

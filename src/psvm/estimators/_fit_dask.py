@@ -1,0 +1,175 @@
+"""Fits to dask collections, and predictions for them that stay lazy."""
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from .._progress import progress, say
+from .._threads import threads
+from .._validation import check_X_y
+from ..matrix import DaskMatrix, DaskRows, import_dask, is_dask
+from ._base import check_psvm
+from ._fit_moments import fit_moments
+from ._kernel import kernel_name
+from ._moments_plan import MomentsPlan
+from ._row_survey import SAMPLE, survey_of
+from ._target import LARGEST_GRAM, Labels, target_of
+
+AMPLE = 2
+"""Rows that chunks keep for the sample together, as a multiple of what it may have."""
+HASHES = 2**64
+NOT_FOR_PREDICTION = ("plan_", "sums_", "solution_", "solutions_", "loo_decision_", "landmarks_")
+"""Fitted attributes that need not travel to the chunks of new objects."""
+
+
+def fit_dask(model, X, y, sample_weight=None, options=None):
+    """Fit a `PSVC` or `PSVR` to dask collections.
+
+    Rows are surveyed, summed and checked chunk by chunk where they are, and sums are added up in a
+    tree. A matrix of relations with so many columns that their products are too many is kept by the
+    workers instead, and the working-set method asks for products with it (`DaskMatrix`).
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+    X : dask array or dask DataFrame
+    y, sample_weight : dask collections or array-likes
+    options : BlockOptions, default=None
+
+    Returns
+    -------
+    PSVC or PSVR
+        The model, fitted.
+    """
+    solver = check_psvm(model)
+    if options is not None and options.checkpoint is not None:
+        raise ValueError(
+            "checkpoint is an option of a fit to RowBlocks; chunks that dask has lost are computed "
+            "again."
+        )
+    if y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but it is None.")
+    rows = DaskRows(X, y, sample_weight)
+    if kernel_name(model.kernel) == "dyadic" and rows.n_features > LARGEST_GRAM:
+        return _fit_wide(model, rows, solver)
+    standardize = options is not None and options.standardize
+    with threads(), progress(type(model).__name__, model.verbose):
+        say(f"survey of {len(rows)} chunks")
+        survey = _survey(rows, labels=is_classifier(model))
+        plan = MomentsPlan.make(
+            model, survey, standardize=standardize, feature_names=rows.feature_names
+        )
+        say(f"sums of {len(rows)} chunks")
+        sums = rows.total(moments_of_chunk, plan)
+        return fit_moments(model, plan, sums, survey=survey, blocks=rows)
+
+
+def survey_of_chunk(blocks, labels, bound):
+    """The survey of the rows of a chunk."""
+    (block,) = blocks
+    return survey_of(block, labels, bound)
+
+
+def moments_of_chunk(blocks, plan):
+    """The sums over the rows of a chunk."""
+    return plan.sum(blocks)
+
+
+def _survey(rows, labels):
+    """The survey of all rows.
+
+    A chunk sends its rows with hashes below a bound, so that all chunks together send few more than
+    the sample has. Where equal rows or rows without weight made them fewer, the bound is raised.
+    """
+    share = AMPLE * SAMPLE / max(_count(rows), 1)
+    while True:
+        bound = int(share * HASHES) if share < 1 else None
+        survey = rows.total(survey_of_chunk, labels, bound)
+        if bound is None or survey.bound < bound:
+            return survey
+        share *= AMPLE * SAMPLE / max(len(survey.sample.hashes), 1)
+
+
+def _count(rows):
+    """The number of rows; about, if only the first chunk tells."""
+    if rows.lengths is not None:
+        return sum(rows.lengths)
+    first = rows.compute(rows.chunks[0][1])[0]
+    return len(first) * len(rows)
+
+
+def _fit_wide(model, rows, solver):
+    """Fit to a matrix of relations with many columns by the solvers for any matrix."""
+    with progress(type(model).__name__, model.verbose):
+        say(f"{len(rows)} chunks")
+        y, weights = rows.collect()
+        matrix = DaskMatrix(rows)
+        L, _ = matrix.shape
+        _, y = check_X_y(
+            np.zeros((L, 1)),
+            y,
+            y_numeric=not is_classifier(model),
+            ensure_min_samples=2,
+            multi_output=True,
+        )
+        target, weights = target_of(model, y, weights, matrix.shape)
+        vars(model).pop("feature_names_in_", None)
+        if rows.feature_names is not None:
+            model.feature_names_in_ = rows.feature_names
+        model.n_features_in_ = rows.n_features
+        model._fit(matrix, target, weights, solver)
+    if is_classifier(model):
+        model._labels = Labels(target.classes, None, target.scheme)
+        model.classes_ = target.classes
+    return model
+
+
+def answered(model, X, method, answer):
+    """What a method of a model says about new objects.
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+    X : new objects, or a dask collection of them
+    method : str
+        Its name.
+    answer : callable
+        What the method returns for the values of all machines.
+
+    Returns
+    -------
+    ndarray; of a dask collection, a dask array with its chunks
+    """
+    if not is_dask(X):
+        return answer(model._decide(X))
+    check_is_fitted(model)
+    rows = DaskRows(X)
+    if rows.n_features != model.n_features_in_:
+        raise ValueError(
+            f"X has {rows.n_features} features, but {type(model).__name__} is expecting "
+            f"{model.n_features_in_} features as input."
+        )
+    dask = import_dask(method)
+    example = answer(np.zeros((1, np.size(model.intercept_))))
+    task = dask.delayed(_answer_of_chunk, name=method, pure=False)
+    light = dask.delayed(_for_prediction(model), traverse=False)
+    lengths = rows.lengths or (np.nan,) * len(rows)
+    parts = [
+        dask.array.from_delayed(
+            task(chunk[0], light, method, example), (length, *example.shape[1:]), meta=example[:0]
+        )
+        for chunk, length in zip(rows.chunks, lengths, strict=True)
+    ]
+    return dask.array.concatenate(parts, allow_unknown_chunksizes=True)
+
+
+def _answer_of_chunk(X, model, method, example):
+    return getattr(model, method)(X) if X.shape[0] else example[:0]
+
+
+def _for_prediction(model):
+    """The model without what only describes its fit."""
+    light = object.__new__(type(model))
+    kept = {name: value for name, value in vars(model).items() if name not in NOT_FOR_PREDICTION}
+    vars(light).update(kept, verbose=False)
+    return light

@@ -1,0 +1,245 @@
+"""Rows in dask collections: chunks of X and y, and sums over them where they are."""
+
+from functools import partial, reduce
+from operator import add
+from uuid import uuid4
+
+import numpy as np
+
+from .._validation import shown
+from ._row_blocks import RowBlock, check_block
+
+FAN_IN = 8
+"""Sums of chunks that are added up in one task."""
+QUIET = {"distributed.admin.large-graph-warning-threshold": "10 GB"}
+"""Plans and vectors are part of the graph, so that they outlive any worker."""
+
+
+def is_dask(X):
+    """Whether X is a dask collection; does not import dask."""
+    return not isinstance(X, type) and callable(getattr(X, "__dask_graph__", None))
+
+
+def import_dask(caller):
+    """Import dask or say how to get it."""
+    try:
+        import dask.array
+    except ImportError as error:
+        raise ImportError(f'{caller} needs dask: pip install "psvm[dask]".') from error
+    return dask
+
+
+def is_frame(X):
+    """Whether a dask collection is a DataFrame or a Series."""
+    return hasattr(X, "npartitions") and hasattr(X, "divisions")
+
+
+class DaskRows:
+    """X, y and weights as dask collections whose chunks have the same rows.
+
+    Nothing is computed here. The number of rows of a chunk need not be known.
+
+    Parameters
+    ----------
+    X : dask.array.Array or dask.dataframe.DataFrame
+    y, sample_weight : dask array, dask series or dask DataFrame, or array-like, default=None
+        An array-like is cut like X, the chunks of which must be known then.
+
+    Attributes
+    ----------
+    chunks : list of tuple
+        For each chunk X, y and weights as `dask.delayed` objects or None, and where it is.
+    lengths : tuple of int, or None
+        The numbers of rows, if they are known.
+    n_features : int
+    feature_names : ndarray of str or None
+    """
+
+    rereadable = True
+
+    def __init__(self, X, y=None, sample_weight=None):
+        self._dask = import_dask("A dask collection")
+        if is_frame(X):
+            columns = list(getattr(X, "columns", ()))
+            if not hasattr(X, "columns") or getattr(X, "ndim", 2) != 2:
+                raise ValueError("X must be a DataFrame or a matrix, got a series.")
+            self.lengths, self.n_features = None, len(columns)
+            named = all(isinstance(name, str) for name in columns)
+            self.feature_names = np.asarray(columns, dtype=object) if named else None
+        elif hasattr(X, "chunks"):
+            X = _by_rows("X", X, 2)
+            self.lengths, self.n_features = _known(X.chunks[0]), _width(X)
+            self.feature_names = None
+        else:
+            raise TypeError(
+                f"X must be a dask array or a dask DataFrame, got {shown(X)}. Use its to_dataframe "
+                "or to_dask_array."
+            )
+        given = {"y": y, "sample_weight": sample_weight}
+        beside = {name: self._beside(name, X, value) for name, value in given.items()}
+        self.chunks = self._make_chunks(X, *beside.values())
+
+    def __len__(self):
+        return len(self.chunks)
+
+    def total(self, function, *arguments, add=add):
+        """The sum of ``function([block], *arguments)`` over the chunks, added up in a tree.
+
+        Chunks are worked on where they are, and only their sums travel. The arguments are part of
+        the graph: whoever computes a chunk again has them. None counts as no rows.
+        """
+        shared = [self._shared(argument) for argument in arguments]
+        task = named(partial(_on_chunk, function), function.__name__)
+        total = self.compute(tree([task(*chunk, *shared) for chunk in self.chunks], add))[0]
+        if total is None:
+            raise ValueError("There are no rows in the chunks.")
+        return total
+
+    def collect(self):
+        """The targets and weights of all rows as arrays; None for what is not there."""
+        columns = list(zip(*self.chunks, strict=True))[1:3]
+        found = self.compute(*[part for column in columns for part in column])
+        halves = found[: len(self)], found[len(self) :]
+        return [None if half[0] is None else _joined(half) for half in halves]
+
+    def compute(self, *tasks):
+        """The values of delayed objects."""
+        # The section is there once somebody has made a cluster.
+        section = self._dask.config.get("distributed.admin", None)
+        with self._dask.config.set({} if section is None else QUIET):
+            return self._dask.compute(*tasks)
+
+    def _shared(self, value):
+        """A value that all chunks use, once in the graph."""
+        return self._dask.delayed(value, traverse=False)
+
+    def _beside(self, name, X, value):
+        """What has a row for each row of X, with its chunks."""
+        if value is None:
+            return None
+        if not is_dask(value):
+            if self.lengths is None:
+                raise ValueError(
+                    f"{name} must be a dask collection, because the numbers of rows of the chunks "
+                    "of X are not known."
+                )
+            value = np.asarray(value)
+            if len(value) != sum(self.lengths):
+                raise ValueError(f"{name} has {len(value)} rows, but X has {sum(self.lengths)}.")
+            chunks = (self.lengths, *value.shape[1:])
+            return self._dask.array.from_array(value, chunks=chunks)
+        if is_frame(value):
+            return self._aligned_frame(name, X, value)
+        value = _by_rows(name, value, None)
+        lengths = _known(value.chunks[0])
+        if lengths is not None and self.lengths is not None:
+            if sum(lengths) != sum(self.lengths):
+                raise ValueError(f"{name} has {sum(lengths)} rows, but X has {sum(self.lengths)}.")
+            return value if lengths == self.lengths else value.rechunk({0: self.lengths})
+        self._check_count(name, X, value.numblocks[0])
+        return value
+
+    def _aligned_frame(self, name, X, value):
+        """A series or a DataFrame with the partitions of X."""
+        divisions = getattr(X, "divisions", (None,))
+        known = None not in divisions and None not in value.divisions
+        if known and tuple(divisions) != tuple(value.divisions):
+            return value.repartition(divisions=divisions, force=True)
+        self._check_count(name, X, value.npartitions)
+        return value
+
+    def _check_count(self, name, X, count):
+        n_chunks = X.npartitions if is_frame(X) else X.numblocks[0]
+        if count != n_chunks:
+            raise ValueError(
+                f"X has {n_chunks} chunks of rows and {name} has {count}, and the numbers of rows "
+                "are not known. Use columns of one DataFrame, or arrays with known chunks "
+                "(compute_chunk_sizes, to_dask_array(lengths=True))."
+            )
+
+    def _make_chunks(self, *collections):
+        """Chunks of X, y and weights beside each other, as delayed objects."""
+        arrays = [c for c in collections if c is not None and not is_frame(c)]
+        # Together, so that what they have in common is computed once.
+        arrays = iter(self._dask.optimize(*arrays))
+        columns = []
+        for collection in collections:
+            if collection is None:
+                columns.append(None)
+            elif is_frame(collection):
+                columns.append(collection.to_delayed())
+            else:
+                columns.append(next(arrays).to_delayed(optimize_graph=False).ravel())
+        n_chunks = len(columns[0])
+        columns = [[None] * n_chunks if column is None else column for column in columns]
+        return list(zip(*columns, self._places(n_chunks), strict=True))
+
+    def _places(self, n_chunks):
+        """How errors call the chunks."""
+        if self.lengths is None:
+            return [f"partition {number}" for number in range(n_chunks)]
+        ends = np.cumsum(self.lengths)
+        return [
+            f"chunk {number} (rows {end - length} to {end - 1})"
+            for number, (length, end) in enumerate(zip(self.lengths, ends, strict=True))
+        ]
+
+
+def named(function, name):
+    """A function whose calls are delayed; the dashboard shows them under a name."""
+    from dask import delayed
+
+    task = delayed(function, pure=False)
+
+    def call(*arguments):
+        return task(*arguments, dask_key_name=f"{name}-{uuid4().hex}")
+
+    return call
+
+
+def tree(tasks, add=add):
+    """One delayed object that adds up many, a few at a time."""
+    together = named(partial(_add_up, add), "add_up")
+    while len(tasks) > 1:
+        groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
+        tasks = [together(group) if len(group) > 1 else group[0] for group in groups]
+    return tasks[0]
+
+
+def as_rows(X):
+    """A chunk as a matrix that NumPy or SciPy know."""
+    return X.to_scipy_sparse() if hasattr(X, "to_scipy_sparse") else X
+
+
+def _on_chunk(function, X, y, sample_weight, where, *arguments):
+    if X.shape[0] == 0 and (y is None or len(y) == 0):
+        return None
+    return function([check_block(RowBlock(as_rows(X), y, sample_weight, where))], *arguments)
+
+
+def _add_up(add, parts):
+    parts = [part for part in parts if part is not None]
+    return reduce(add, parts) if parts else None
+
+
+def _joined(parts):
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
+def _by_rows(name, value, ndim):
+    """A dask array with chunks of whole rows."""
+    if value.ndim not in ((1, 2) if ndim is None else (ndim,)):
+        raise ValueError(f"{name} has {value.ndim} dimensions; X has 2, y and weights 1.")
+    whole = value.ndim == 1 or value.numblocks[1] == 1
+    return value if whole else value.rechunk({1: -1})
+
+
+def _known(lengths):
+    """The numbers of rows of chunks; None if one is not known."""
+    return None if any(np.isnan(length) for length in lengths) else tuple(map(int, lengths))
+
+
+def _width(X):
+    if np.isnan(X.shape[1]):
+        raise ValueError("The number of columns of X is not known; use X.compute_chunk_sizes().")
+    return int(X.shape[1])
