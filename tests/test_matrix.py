@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from psvm.kernels import RBF, Linear
 from psvm.matrix import (
+    DaskMatrix,
     DataMatrix,
     DenseMatrix,
     KernelMatrix,
@@ -228,7 +229,24 @@ def kernel_case(vectors, budget):
     return Case(matrix, rbf_by_hand(X, Z, 0.3), 100 * EPS * 0.3 * (XX.max() + ZZ.max()))
 
 
+def in_chunks(K):
+    """A dask array with chunks of the rows of K, some of them without any."""
+    da = pytest.importorskip("dask.array")
+    rows = da.from_array(np.arange(L), chunks=((20, 0, 12, L - 32),))
+    meta = sp.csr_matrix((0, 0)) if sp.issparse(K) else K[:0]
+    return rows.map_blocks(
+        lambda rows: K[rows], new_axis=1, chunks=(rows.chunks[0], (P,)), dtype=K.dtype, meta=meta
+    )
+
+
+DASK = {
+    "dense": numbers,
+    "float32": lambda: numbers(dtype=np.float32),
+    "sparse": lambda: sp.csr_array(sparse_numbers()),
+}
+
 CASES = {
+    **{f"dask: {name}": (make, DaskMatrix) for name, make in DASK.items()},
     **{f"dense: {name}": (make, DenseMatrix) for name, make in DENSE.items()},
     **{f"sparse: {name}": (make, SparseMatrix) for name, make in SPARSE.items()},
     **{
@@ -244,6 +262,9 @@ def case(request, small_blocks):
     make, kind = CASES[request.param]
     if kind is KernelMatrix:
         case = kernel_case(*make)
+    elif kind is DaskMatrix:
+        K = make()
+        case = Case(as_matrix(in_chunks(K)), np.array(plain(K), dtype=np.float64))
     else:
         K = make(lambda: request.getfixturevalue("tmp_path"))
         case = Case(as_matrix(K), np.array(plain(K), dtype=np.float64))

@@ -205,16 +205,19 @@ class PSVC(ClassifierMixin, BasePSVM):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
+                RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them, and need not fit into memory.
+            `RowBlocks` have y and the weights in them, and need not fit into memory. A dask array
+            or DataFrame is summed chunk by chunk where the chunks are.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels of two or more classes; or 0 and 1 for labels that may occur together.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as the row twice.
         standardize : bool, default=False
-            Of `RowBlocks`: whether the kernel sees features of mean 0 and variance 1, as after
-            `sklearn.preprocessing.StandardScaler`. New objects are scaled likewise.
+            Of `RowBlocks` and dask collections: whether the kernel sees features of mean 0 and
+            variance 1, as after `sklearn.preprocessing.StandardScaler`. New objects are scaled
+            likewise.
         checkpoint : str or path-like, default=None
             Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
             from there; the file is removed at the end.
@@ -290,7 +293,7 @@ class PSVC(ClassifierMixin, BasePSVM):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features)
             New objects, in the form of the training objects. With ``kernel="precomputed"`` the
             columns are the training objects.
 
@@ -310,7 +313,7 @@ class PSVC(ClassifierMixin, BasePSVM):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features)
             New objects, as for `decision_function`.
 
         Returns
@@ -328,7 +331,7 @@ class PSVC(ClassifierMixin, BasePSVM):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features)
             New objects, as for `decision_function`.
 
         Returns
@@ -407,16 +410,19 @@ class PSVR(RegressorMixin, BasePSVM):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
+                RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them, and need not fit into memory.
+            `RowBlocks` have y and the weights in them, and need not fit into memory. A dask array
+            or DataFrame is summed chunk by chunk where the chunks are.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as the row twice.
         standardize : bool, default=False
-            Of `RowBlocks`: whether the kernel sees features of mean 0 and variance 1, as after
-            `sklearn.preprocessing.StandardScaler`. New objects are scaled likewise.
+            Of `RowBlocks` and dask collections: whether the kernel sees features of mean 0 and
+            variance 1, as after `sklearn.preprocessing.StandardScaler`. New objects are scaled
+            likewise.
         checkpoint : str or path-like, default=None
             Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
             from there; the file is removed at the end.
@@ -486,7 +492,7 @@ class PSVR(RegressorMixin, BasePSVM):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features)
             New objects, in the form of the training objects. With ``kernel="precomputed"`` the
             columns are the training objects.
 

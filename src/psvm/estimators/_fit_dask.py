@@ -18,7 +18,9 @@ from ._target import LARGEST_GRAM, Labels, target_of
 AMPLE = 2
 """Rows that chunks keep for the sample together, as a multiple of what it may have."""
 HASHES = 2**64
-NOT_FOR_PREDICTION = ("plan_", "sums_", "solution_", "solutions_", "loo_decision_", "landmarks_")
+NOT_FOR_PREDICTION = (
+    *("plan_", "sums_", "_survey", "solution_", "solutions_", "loo_decision_", "landmarks_"),
+)
 """Fitted attributes that need not travel to the chunks of new objects."""
 
 
@@ -61,7 +63,9 @@ def fit_dask(model, X, y, sample_weight=None, options=None):
         )
         say(f"sums of {len(rows)} chunks")
         sums = rows.total(moments_of_chunk, plan)
-        return fit_moments(model, plan, sums, survey=survey, blocks=rows)
+        # Kernel values in single precision are not the same twice.
+        certify = plan.dtype == np.float64
+        return fit_moments(model, plan, sums, survey=survey, blocks=rows if certify else None)
 
 
 def survey_of_chunk(blocks, labels, bound):

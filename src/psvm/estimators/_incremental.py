@@ -5,7 +5,7 @@ from sklearn.base import is_classifier
 
 from .._progress import progress
 from .._threads import threads
-from ..matrix import RowBlock, RowBlocks, check_block
+from ..matrix import RowBlock, RowBlocks, check_block, is_dask
 from ._base import check_psvm
 from ._fit_blocks import sum_blocks, survey_blocks
 from ._fit_moments import fit_moments
@@ -53,6 +53,11 @@ def _as_blocks(model, X, y, sample_weight, first):
         if y is not None or sample_weight is not None:
             raise ValueError("The blocks have y and the weights in them.")
         return X
+    if is_dask(X):
+        raise ValueError(
+            "partial_fit takes a matrix or RowBlocks, not a dask collection. Use fit for all of "
+            "its rows, or partial_fit chunk by chunk."
+        )
     X, y = validate(model, X, y, y_numeric=not is_classifier(model), multi_output=True, reset=first)
     names = getattr(model, "feature_names_in_", None)
     return RowBlocks(X, y, sample_weight, names=names)

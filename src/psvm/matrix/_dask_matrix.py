@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from .._validation import check_array
 from ._base import DataMatrix, Statistics, Survey, spread, with_norms
 from ._block import ColumnBlock, SparseBlock
-from ._dask_rows import DaskRows, as_rows, tree
+from ._dask_rows import DaskRows, as_rows
+from ._delayed import tree
 from ._factory import as_matrix
 from ._moments import moments_of
 from ._row_blocks import check_finite

@@ -1,37 +1,26 @@
 """Rows in dask collections: chunks of X and y, and sums over them where they are."""
 
-from functools import partial, reduce
+from functools import partial
 from operator import add
-from uuid import uuid4
 
 import numpy as np
 
 from .._validation import shown
+from ._delayed import import_dask, is_dask, named, tree
 from ._row_blocks import RowBlock, check_block
 
-FAN_IN = 8
-"""Sums of chunks that are added up in one task."""
 QUIET = {"distributed.admin.large-graph-warning-threshold": "10 GB"}
 """Plans and vectors are part of the graph, so that they outlive any worker."""
 
 
-def is_dask(X):
-    """Whether X is a dask collection; does not import dask."""
-    return not isinstance(X, type) and callable(getattr(X, "__dask_graph__", None))
-
-
-def import_dask(caller):
-    """Import dask or say how to get it."""
-    try:
-        import dask.array
-    except ImportError as error:
-        raise ImportError(f'{caller} needs dask: pip install "psvm[dask]".') from error
-    return dask
-
-
 def is_frame(X):
     """Whether a dask collection is a DataFrame or a Series."""
-    return hasattr(X, "npartitions") and hasattr(X, "divisions")
+    return isinstance(getattr(X, "divisions", None), tuple)
+
+
+def is_array(X):
+    """Whether a dask collection is an array."""
+    return isinstance(getattr(X, "chunks", None), tuple)
 
 
 class DaskRows:
@@ -60,21 +49,18 @@ class DaskRows:
     def __init__(self, X, y=None, sample_weight=None):
         self._dask = import_dask("A dask collection")
         if is_frame(X):
-            columns = list(getattr(X, "columns", ()))
-            if not hasattr(X, "columns") or getattr(X, "ndim", 2) != 2:
-                raise ValueError("X must be a DataFrame or a matrix, got a series.")
+            if X.ndim != 2:
+                raise ValueError("X must be a dask array or a dask DataFrame, got a series.")
+            columns = list(X.columns)
             self.lengths, self.n_features = None, len(columns)
             named = all(isinstance(name, str) for name in columns)
             self.feature_names = np.asarray(columns, dtype=object) if named else None
-        elif hasattr(X, "chunks"):
+        elif is_array(X):
             X = _by_rows("X", X, 2)
             self.lengths, self.n_features = _known(X.chunks[0]), _width(X)
             self.feature_names = None
         else:
-            raise TypeError(
-                f"X must be a dask array or a dask DataFrame, got {shown(X)}. Use its to_dataframe "
-                "or to_dask_array."
-            )
+            raise TypeError(f"X must be a dask array or a dask DataFrame, got {shown(X)}.")
         given = {"y": y, "sample_weight": sample_weight}
         beside = {name: self._beside(name, X, value) for name, value in given.items()}
         self.chunks = self._make_chunks(X, *beside.values())
@@ -130,6 +116,8 @@ class DaskRows:
             return self._dask.array.from_array(value, chunks=chunks)
         if is_frame(value):
             return self._aligned_frame(name, X, value)
+        if not is_array(value):
+            raise TypeError(f"{name} must be a dask array or series, got {shown(value)}.")
         value = _by_rows(name, value, None)
         lengths = _known(value.chunks[0])
         if lengths is not None and self.lengths is not None:
@@ -185,27 +173,6 @@ class DaskRows:
         ]
 
 
-def named(function, name):
-    """A function whose calls are delayed; the dashboard shows them under a name."""
-    from dask import delayed
-
-    task = delayed(function, pure=False)
-
-    def call(*arguments):
-        return task(*arguments, dask_key_name=f"{name}-{uuid4().hex}")
-
-    return call
-
-
-def tree(tasks, add=add):
-    """One delayed object that adds up many, a few at a time."""
-    together = named(partial(_add_up, add), "add_up")
-    while len(tasks) > 1:
-        groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
-        tasks = [together(group) if len(group) > 1 else group[0] for group in groups]
-    return tasks[0]
-
-
 def as_rows(X):
     """A chunk as a matrix that NumPy or SciPy know."""
     return X.to_scipy_sparse() if hasattr(X, "to_scipy_sparse") else X
@@ -215,11 +182,6 @@ def _on_chunk(function, X, y, sample_weight, where, *arguments):
     if X.shape[0] == 0 and (y is None or len(y) == 0):
         return None
     return function([check_block(RowBlock(as_rows(X), y, sample_weight, where))], *arguments)
-
-
-def _add_up(add, parts):
-    parts = [part for part in parts if part is not None]
-    return reduce(add, parts) if parts else None
 
 
 def _joined(parts):

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from .._typing import MatrixLike
 from .._validation import as_stored, check_array, check_stored
 from ._base import DataMatrix
-from ._dask_rows import is_dask
+from ._delayed import is_dask
 from ._dense import DenseMatrix
 from ._sparse import SparseMatrix
 
