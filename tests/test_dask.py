@@ -114,6 +114,31 @@ def test_standardized_features():
     assert_same(model, other, X)
 
 
+def test_a_triangular_factor_of_the_chunks():
+    X, r = ring()
+    model, other = (PSVR(**SETTINGS, tol=1e-8) for _ in range(2))
+    model.fit(in_chunks(X, 200, 3), r, qr=True)
+    assert_same(model, other.fit(RowBlocks(X, r), qr=True), X)
+    with pytest.raises(ValueError, match="qr=True is for sums of at most"):
+        PSVR(kernel="dyadic").fit(in_chunks(np.ones((9, 3000)), 3, 3000), np.ones(9), qr=True)
+
+
+def test_what_chunks_have_in_common_is_made_once():
+    X, r = ring()
+    made = []
+
+    def make(start):
+        made.append(start)
+        return X[start : start + 300], r[start : start + 300]
+
+    pairs = [dask.delayed(make, nout=2)(start) for start in (0, 300, 600)]
+    chunked = da.concatenate([da.from_delayed(a, (300, 3), dtype=float) for a, _ in pairs])
+    PSVR(**SETTINGS).fit(
+        chunked, da.concatenate([da.from_delayed(b, (300,), dtype=float) for _, b in pairs])
+    )
+    assert sorted(made) == sorted([0, 300, 600] * 3)  # survey, sums, certificate
+
+
 def frames(r, X, npartitions=4):
     pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
     table = pd.DataFrame(X, columns=["u", "v", "w"])

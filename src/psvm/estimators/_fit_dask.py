@@ -9,6 +9,7 @@ from .._threads import threads
 from .._validation import check_X_y
 from ..matrix import DaskMatrix, DaskRows, import_dask, is_dask
 from ._base import check_psvm
+from ._fit_blocks import BlockOptions
 from ._fit_moments import fit_moments
 from ._kernel import kernel_name
 from ._moments_plan import MomentsPlan
@@ -44,7 +45,8 @@ def fit_dask(model, X, y, sample_weight=None, options=None):
         The model, fitted.
     """
     solver = check_psvm(model)
-    if options is not None and options.checkpoint is not None:
+    options = BlockOptions() if options is None else options
+    if options.checkpoint is not None:
         raise ValueError(
             "checkpoint is an option of a fit to RowBlocks; chunks that dask has lost are computed "
             "again."
@@ -53,19 +55,24 @@ def fit_dask(model, X, y, sample_weight=None, options=None):
         raise ValueError(f"{type(model).__name__} requires y to be passed, but it is None.")
     rows = DaskRows(X, y, sample_weight)
     if kernel_name(model.kernel) == "dyadic" and rows.n_features > LARGEST_GRAM:
+        if options.qr:
+            raise ValueError(
+                f"qr=True is for sums of at most {LARGEST_GRAM} columns; the fit to more of them "
+                "forms no sums."
+            )
         return _fit_wide(model, rows, solver)
-    standardize = options is not None and options.standardize
     with threads(), progress(type(model).__name__, model.verbose):
         say(f"survey of {len(rows)} chunks")
         survey = _survey(rows, labels=is_classifier(model))
         plan = MomentsPlan.make(
-            model, survey, standardize=standardize, feature_names=rows.feature_names
+            model, survey, standardize=options.standardize, feature_names=rows.feature_names
         )
         say(f"sums of {len(rows)} chunks")
         sums = rows.total(moments_of_chunk, plan)
         # Kernel values in single precision are not the same twice.
-        certify = plan.dtype == np.float64
-        return fit_moments(model, plan, sums, survey=survey, blocks=rows if certify else None)
+        again = rows if plan.dtype == np.float64 else None
+        factor = rows.total(factor_of_chunk, plan) if options.qr else None
+        return fit_moments(model, plan, sums, survey=survey, blocks=again, factor=factor)
 
 
 def survey_of_chunk(blocks, labels, bound):
@@ -77,6 +84,12 @@ def survey_of_chunk(blocks, labels, bound):
 def moments_of_chunk(blocks, plan):
     """The sums over the rows of a chunk."""
     return plan.sum(blocks)
+
+
+def factor_of_chunk(blocks, plan):
+    """The triangular factor of the rows of a chunk; None if none of them has weight."""
+    weights = blocks[0].sample_weight
+    return plan.factor(blocks) if weights is None or weights.any() else None
 
 
 def _survey(rows, labels):

@@ -68,6 +68,13 @@ class DaskRows:
     def __len__(self):
         return len(self.chunks)
 
+    def __iter__(self):
+        """The chunks one after the other, brought here and checked."""
+        for chunk in self.chunks:
+            X, y, sample_weight = self.compute(*chunk[:3])
+            if X.shape[0]:
+                yield check_block(RowBlock(as_rows(X), y, sample_weight, chunk[3]))
+
     def total(self, function, *arguments, add=add):
         """The sum of ``function([block], *arguments)`` over the chunks, added up in a tree.
 
@@ -147,9 +154,6 @@ class DaskRows:
 
     def _make_chunks(self, *collections):
         """Chunks of X, y and weights beside each other, as delayed objects."""
-        arrays = [c for c in collections if c is not None and not is_frame(c)]
-        # Together, so that what they have in common is computed once.
-        arrays = iter(self._dask.optimize(*arrays))
         columns = []
         for collection in collections:
             if collection is None:
@@ -157,7 +161,8 @@ class DaskRows:
             elif is_frame(collection):
                 columns.append(collection.to_delayed())
             else:
-                columns.append(next(arrays).to_delayed(optimize_graph=False).ravel())
+                # Each on its own would make anew what they have in common.
+                columns.append(collection.to_delayed(optimize_graph=False).ravel())
         n_chunks = len(columns[0])
         columns = [[None] * n_chunks if column is None else column for column in columns]
         return list(zip(*columns, self._places(n_chunks), strict=True))
