@@ -1,6 +1,7 @@
 """Tables: reading, checking and writing data files."""
 
 from .._atomic import atomic_write
+from ._blocks import open_blocks
 from ._check import check_file
 from ._errors import DataError, Finding, Severity
 from ._kinds import relates_rows
@@ -20,6 +21,7 @@ __all__ = [
     "Table",
     "atomic_write",
     "check_file",
+    "open_blocks",
     "read_table",
     "write_table",
 ]
