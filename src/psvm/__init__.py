@@ -22,7 +22,9 @@ if _t.TYPE_CHECKING:
     from .estimators import PSVR as PSVR
     from .estimators import MomentsPlan as MomentsPlan
     from .estimators import RowSurvey as RowSurvey
+    from .estimators import SiteMoments as SiteMoments
     from .estimators import fit_moments as fit_moments
+    from .estimators import fit_sites as fit_sites
     from .matrix import FoldMoments as FoldMoments
     from .matrix import MatrixSpectrum as MatrixSpectrum
     from .matrix import Moments as Moments
@@ -49,7 +51,15 @@ if _t.TYPE_CHECKING:
 
 _ROOMS = {
     "comparators": (),
-    "estimators": ("PSVC", "PSVR", "MomentsPlan", "RowSurvey", "fit_moments"),
+    "estimators": (
+        "PSVC",
+        "PSVR",
+        "MomentsPlan",
+        "RowSurvey",
+        "SiteMoments",
+        "fit_moments",
+        "fit_sites",
+    ),
     "evaluation": (),
     "io": (),
     "kernels": (),

@@ -25,6 +25,7 @@ from ._machine import finish_machine, relaxation_of
 from ._moments_plan import MomentsPlan
 from ._row_survey import RowSample, RowSurvey
 from ._sigmoid import Sigmoid
+from ._sites import LEAST, SiteMoments, fit_sites, plan_difference
 from ._target import Labels, Numbers, OneVsOneMixin, Task, class_scores, fit_pairs, prepare
 from ._unwrap import (
     described_matrix,
@@ -37,7 +38,15 @@ from ._unwrap import (
     weights,
 )
 
-__all__ = ["PSVC", "PSVR", "MomentsPlan", "RowSurvey", "fit_moments"]
+__all__ = [
+    "PSVC",
+    "PSVR",
+    "MomentsPlan",
+    "RowSurvey",
+    "SiteMoments",
+    "fit_moments",
+    "fit_sites",
+]
 
 
 def __dir__():

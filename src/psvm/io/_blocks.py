@@ -40,8 +40,9 @@ def open_blocks(
     source : str, path-like or list of them
         Parquet, Feather, CSV or TSV files (extra `io`); npy files, which are memory-mapped; zarr
         stores (extra `zarr`); HDF5 files, among them AnnData h5ad (extra `anndata`). A folder
-        stands for all Parquet, Feather and CSV files in it. In zarr and HDF5 the matrix is the array X or the
-        only one, and target and weights are arrays beside it; in AnnData they are columns of obs.
+        stands for all Parquet, Feather and CSV files in it. In zarr and HDF5 the matrix is the
+        array X or the only one, and target and weights are arrays beside it; in AnnData they are
+        columns of obs.
     target : str or int
         Name or place of the column of labels or numbers. The columns of a matrix without names are
         called x0, x1, ...

@@ -4,16 +4,21 @@ from ._errors import ModelFileError
 from ._export import export_numpy, export_text
 from ._known import register
 from ._models import load, load_schema, model_info, save
+from ._moments import file_kind, load_moments, load_plan, save_moments, save_plan
 
 __all__ = [
     "ModelFileError",
     "export_numpy",
     "export_text",
     "load",
+    "load_moments",
+    "load_plan",
     "load_schema",
     "model_info",
     "register",
     "save",
+    "save_moments",
+    "save_plan",
 ]
 
 

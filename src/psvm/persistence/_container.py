@@ -19,6 +19,8 @@ from ._codec import LONGEST
 from ._errors import ModelFileError
 
 FORMAT, VERSION = "psvm-model", 1
+FORMATS = {FORMAT: "a model", "psvm-plan": "a plan of sums", "psvm-moments": "sums of a site"}
+"""What files of this kind hold."""
 METADATA = "model.json"
 DIGEST = 64
 MAX_ARRAYS, MAX_METADATA, MAX_HEADER = 100_000, 2**28, 10_000
@@ -30,10 +32,10 @@ KINDS = "biufU"
 """Kinds of NumPy's dtypes that an array may have: truth values, numbers, strings."""
 
 
-def write_container(path, metadata, arrays):
+def write_container(path, metadata, arrays, format=FORMAT):
     """Write a dict for JSON and a list of arrays, atomically; the same content is the same file."""
     described = [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in arrays]
-    metadata = {"format": FORMAT, "version": VERSION, **metadata, "arrays": described}
+    metadata = {"format": format, "version": VERSION, **metadata, "arrays": described}
     text = json.dumps(metadata, allow_nan=False, indent=1, ensure_ascii=True).encode()
     with atomic_write(path, "w+b") as file:
         with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -50,11 +52,11 @@ def write_container(path, metadata, arrays):
         file.write(digest)
 
 
-def read_container(path):
+def read_container(path, format=FORMAT):
     """Metadata and arrays of a file, after all checks; `ModelFileError` if anything is wrong."""
     with open(path, "rb") as file:
         try:
-            return _read(file)
+            return _read(file, format)
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)}: {error}") from None
         except Exception as error:
@@ -87,7 +89,7 @@ def _digest(file, n):
     return total.hexdigest().encode()
 
 
-def _read(file):
+def _read(file, format):
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     if file.read(4) != b"PK\x03\x04":
@@ -102,7 +104,7 @@ def _read(file):
     with zipfile.ZipFile(file) as archive:
         members = {member.filename: member for member in archive.infolist()}
         _check_members(archive, members, size)
-        metadata = _read_metadata(archive, members[METADATA])
+        metadata = _read_metadata(archive, members[METADATA], format)
         arrays = metadata["arrays"]
         if set(members) != {METADATA, *map(_array_name, range(len(arrays)))}:
             raise ModelFileError("the list of arrays does not agree with the archive.")
@@ -126,7 +128,7 @@ def _check_members(archive, members, size):
         raise ModelFileError("the members of the archive are larger than the file.")
 
 
-def _read_metadata(archive, member):
+def _read_metadata(archive, member, format):
     if member.file_size > MAX_METADATA:
         raise ModelFileError(f"its description has {member.file_size} bytes, which is too much.")
     text = archive.read(member)
@@ -135,8 +137,11 @@ def _read_metadata(archive, member):
         raise ModelFileError(f"its description has more than {MAX_VALUES} lists and objects.")
     del without_strings
     metadata = json.loads(text)
-    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+    found = metadata.get("format") if isinstance(metadata, dict) else None
+    if not isinstance(found, str) or found not in FORMATS:
         raise ModelFileError("the archive is not that of a model.")
+    if found != format:
+        raise ModelFileError(f"the file holds {FORMATS[found]}, not {FORMATS[format]}.")
     version = metadata.get("version")
     if not isinstance(version, int) or version < 1:
         raise ModelFileError(f"its version {version!r} makes no sense.")

@@ -1,0 +1,294 @@
+"""Sites that share sums over their rows, and no rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from .._progress import steps
+from .._threads import threads
+from .._validation import check_choice, check_integer, shown
+from ..kernels import Rescaled
+from ..matrix import FoldMoments, RowBlock, as_dense, check_block, row_hashes
+from ._fit_moments import fit_moments
+from ._moments_plan import MomentsPlan
+
+LEAST = 20
+"""Distinct rows that sums are taken over before they leave a site."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SiteMoments:
+    """The sums over the rows of one site: all that leaves it.
+
+    A mean over few rows tells what is in them. So there must be at least 20 distinct rows at the
+    site, and as many of each class that it has. If the folds of the cross-validation have fewer,
+    the rows of the site are put into one fold. Make them by `SiteMoments.of`, and write them by
+    `psvm.persistence.save_moments`.
+
+    Parameters
+    ----------
+    plan : MomentsPlan
+        What was summed, the same at all sites.
+    sums : FoldMoments
+    name : str, default="site"
+        What errors call the site.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVC, MomentsPlan, RowSurvey, SiteMoments, fit_sites
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(900, 2))
+    >>> y = np.where(np.hypot(*X.T) < 1, "ill", "well")
+    >>> public = RowSurvey.of(X[:100], y[:100], labels=True)
+    >>> plan = MomentsPlan.make(PSVC(landmarks=20, random_state=0), public)
+    >>> here = SiteMoments.of(plan, [(X[100:400], y[100:400])])
+    >>> there = SiteMoments.of(plan, [(X[400:], y[400:])])
+    >>> there
+    SiteMoments(site, n_rows=500, n_folds=5)
+    >>> model = fit_sites(PSVC(), [here, there])
+    >>> bool(model.score(X, y) > 0.95)
+    True
+    """
+
+    plan: MomentsPlan
+    sums: FoldMoments
+    name: str = "site"
+
+    @classmethod
+    def of(
+        cls, plan: MomentsPlan, blocks: Iterable[Any], *, least: int = LEAST, name: str = "site"
+    ) -> SiteMoments:
+        """The sums over the rows of a site, by one pass over them.
+
+        Parameters
+        ----------
+        plan : MomentsPlan
+        blocks : RowBlocks or iterable of (X, y) or (X, y, weights)
+        least : int, default=20
+            Distinct rows, and rows of each class, that sums are taken over at least.
+        name : str, default="site"
+
+        Returns
+        -------
+        SiteMoments
+        """
+        check_integer("least", least, least=1)
+        sums, counts = plan.start(), _Counts(plan, least)
+        with threads():
+            for block in steps(blocks, "block"):
+                if not isinstance(block, RowBlock):
+                    X, y, weights = (*block, None)[:3]
+                    block = RowBlock(X, y, weights, name)
+                block = check_block(block, plan.n_features)
+                plan.add(sums, block)
+                counts.add(block)
+        counts.check(name)
+        return cls(plan, counts.protected(sums.moments(plan.key)), name)
+
+    def __repr__(self) -> str:
+        some = sum(fold is not None for fold in self.sums.folds)
+        return f"SiteMoments({self.name}, n_rows={self.sums.n_rows}, n_folds={some})"
+
+
+class _Counts:
+    """Distinct rows of each fold and class, as far as they are needed."""
+
+    def __init__(self, plan, least):
+        self.plan, self.least = plan, least
+        n_classes = 1 if plan.classes is None else len(plan.classes)
+        self.hashes = np.empty((plan.n_folds + 1, n_classes), dtype=object)
+        for place in np.ndindex(self.hashes.shape):
+            self.hashes[place] = np.empty(0, dtype=np.uint64)
+
+    @property
+    def numbers(self):
+        """Of shape (n_folds + 1, n_classes); numbers above `least` may be too small."""
+        return np.vectorize(len, otypes=[int])(self.hashes)
+
+    def add(self, block):
+        """Count the rows of a block that have weight."""
+        X, y, weights, where = block
+        rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
+        hashes, folds = row_hashes(X)[rows], self.plan.folds_of(X)[rows]
+        codes = np.zeros(len(rows), dtype=int)
+        if self.plan.classes is not None:
+            codes = self.plan.class_codes(y, where)[rows]
+        for fold, code in np.argwhere(self.numbers < self.least):
+            new = np.unique(hashes[(folds == fold) & (codes == code)])
+            self.hashes[fold, code] = np.union1d(self.hashes[fold, code], new)[: self.least]
+
+    def check(self, name):
+        """Refuse a site, or a class of it, with too few rows."""
+        total = len(np.unique(np.concatenate(self.hashes.ravel())))
+        if total < self.least:
+            raise ValueError(
+                f"{name}: there are {total} distinct rows with weight, but sums over fewer than "
+                f"{self.least} rows are not given away. They would tell what is in the rows."
+            )
+        # A row is in one fold only, so that the numbers of the folds add up.
+        by_class = self.numbers.sum(axis=0)
+        few = np.flatnonzero((by_class > 0) & (by_class < self.least))
+        if len(few):
+            label = shown(self.plan.classes[few[0]])
+            raise ValueError(
+                f"{name}: there are {by_class[few[0]]} distinct rows of the class {label}, whose "
+                f"mean follows from the sums; at least {self.least} rows are required. Leave out "
+                "the class at this site, or lower the minimum if the rows may be known."
+            )
+
+    def protected(self, sums):
+        """Sums whose parts all have enough rows: folds are added up where they have too few."""
+        numbers = self.numbers
+        if not self._few(numbers):
+            return sums
+        # Rows that describe are in no fold, and often few.
+        most = int(np.argmax([0.0 if m is None else m.weight for m in sums.folds]))
+        moved = numbers[:-1].copy()
+        moved[most] += numbers[-1]
+        if not self._few(moved):
+            parts = [sums.folds[most], sums.rest]
+            return _in_fold(sums, most, sum(part for part in parts if part is not None))
+        return _in_fold(replace(sums, folds=(None,) * len(sums.folds)), most, sums.total)
+
+    def _few(self, numbers):
+        return ((numbers > 0) & (numbers < self.least)).any()
+
+
+def _in_fold(sums, fold, moments):
+    """Sums with these moments in a fold and no rows outside of folds."""
+    folds = (*sums.folds[:fold], moments, *sums.folds[fold + 1 :])
+    return replace(sums, folds=folds, rest=None, n_terms=sums.n_terms + len(folds))
+
+
+def fit_sites(
+    model: Any,
+    sites: Sequence[SiteMoments],
+    *,
+    held_out: Literal["fold", "site"] = "fold",
+) -> Any:
+    """Fit a model to the sums of several sites: the model of all their rows together.
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+        As for `fit_moments`.
+    sites : sequence of SiteMoments
+        All of one plan.
+    held_out : {"fold", "site"}, default="fold"
+        What is held out to choose epsilon: a fold of the rows of all sites, or all rows of a site,
+        which judges the model at sites that it has not seen.
+
+    Returns
+    -------
+    PSVC or PSVR
+        The model, fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVR, MomentsPlan, RowSurvey, SiteMoments, fit_sites
+    >>> rng = np.random.default_rng(0)
+    >>> K = rng.normal(size=(600, 5))
+    >>> y = K[:, 2] + 0.1 * rng.normal(size=600)
+    >>> plan = MomentsPlan.make(PSVR(kernel="dyadic"), RowSurvey.of(K[:9], y[:9], labels=False))
+    >>> sites = [SiteMoments.of(plan, [(K[i::3], y[i::3])]) for i in range(3)]
+    >>> fit_sites(PSVR(kernel="dyadic"), sites, held_out="site").support_
+    array([2])
+    """
+    check_choice("held_out", held_out, ("fold", "site"))
+    sites = list(sites)
+    if not sites or not all(isinstance(site, SiteMoments) for site in sites):
+        raise TypeError(f"sites must be a list of SiteMoments, got {shown(sites)}.")
+    for i, site in enumerate(sites):
+        _check_pair(sites[0], site)
+        for other in sites[:i]:
+            _refuse_copy(other, site)
+    if held_out == "site":
+        sums = FoldMoments.by_group([site.sums for site in sites])
+    else:
+        sums = sum(site.sums for site in sites)
+        if isinstance(model.epsilon, str) and sum(fold is not None for fold in sums.folds) < 2:
+            raise ValueError(
+                "All rows are in one fold, because the sites have few rows: nothing can be held "
+                "out to choose epsilon. Use held_out='site', or give epsilon."
+            )
+    return fit_moments(model, sites[0].plan, sums)
+
+
+def _check_pair(a, b):
+    why = plan_difference(a.plan, b.plan)
+    if why is not None:
+        raise ValueError(
+            f"{a.name} and {b.name} were summed by different plans: {why}. Use one plan at all "
+            "sites."
+        )
+
+
+def _refuse_copy(a, b):
+    """Refuse the same rows twice: no two sites have the same sums to the last bit."""
+    one, other = a.sums.total, b.sums.total
+    if one.weight == other.weight and np.array_equal(one.cross, other.cross):
+        raise ValueError(f"{a.name} and {b.name} hold the same sums: give each site once.")
+
+
+def plan_difference(a: MomentsPlan, b: MomentsPlan) -> str | None:
+    """How two plans differ, in words; None if sums of both add up."""
+    for what, same in (
+        (f"{a.n_features} and {b.n_features} features", a.n_features == b.n_features),
+        (_different_names(a, b), _same(a.feature_names, b.feature_names)),
+        (f"the kernels are {_kernel(a)} and {_kernel(b)}", _kernel(a) == _kernel(b)),
+        (f"{_count(a.objects)} and {_count(b.objects)} landmarks", _alike(a.objects, b.objects)),
+        ("the landmarks differ", _same(a.objects, b.objects)),
+        (f"the classes are {_listed(a)} and {_listed(b)}", _same(a.classes, b.classes)),
+        ("the weights of the classes differ", _same(a.class_factors, b.class_factors)),
+        (f"{a.n_outputs or 1} and {b.n_outputs or 1} targets", a.n_outputs == b.n_outputs),
+        (f"{a.n_folds} and {b.n_folds} folds", a.n_folds == b.n_folds),
+        (f"the precisions are {a.dtype} and {b.dtype}", np.dtype(a.dtype) == np.dtype(b.dtype)),
+    ):
+        if not same:
+            return what
+    return None if a.key == b.key else "their numbers, such as the scale of the features, differ"
+
+
+def _different_names(a, b):
+    """Which names of features differ."""
+    if a.feature_names is None or b.feature_names is None:
+        return "only one has names of the features"
+    pairs = zip(a.feature_names, b.feature_names, strict=True)
+    for place, (one, other) in enumerate(pairs):
+        if one != other:
+            return f"feature {place} is {one!r} and {other!r}"
+    return ""
+
+
+def _same(a, b):
+    """Whether two arrays are equal, or both are None."""
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(as_dense(a), as_dense(b))
+
+
+def _kernel(plan):
+    """The kernel in words, without the numbers of the features."""
+    if isinstance(plan.kernel, Rescaled):
+        return f"{plan.kernel.kernel!r} of scaled features"
+    return "none (dyadic)" if plan.kernel is None else repr(plan.kernel)
+
+
+def _alike(a, b):
+    return _count(a) == _count(b)
+
+
+def _count(objects):
+    return "no" if objects is None else objects.shape[0]
+
+
+def _listed(plan):
+    if plan.classes is None:
+        return "none (numbers)"
+    return ", ".join(map(repr, plan.classes.tolist()[:5]))
