@@ -124,6 +124,12 @@ modelling = _all(
 folds = click.option("--folds", type=click.IntRange(2), default=5, show_default=True,
                      help="Number of folds of the cross-validation.")  # fmt: skip
 
+memory = click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB",
+                      help="Read the rows by blocks of so many megabytes.")  # fmt: skip
+
+min_rows = click.option("--min-rows", type=click.IntRange(1), default=20, show_default=True,
+                        help="Means and sums over fewer rows are not given away.")  # fmt: skip
+
 general = _all(
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
                  help="Seed of all random choices."),

@@ -49,13 +49,17 @@ def load(ctx, param, path):
         if key not in known:
             raise click.BadParameter(f"{path}: psvm {name} has no setting {key!r}.")
         if isinstance(known[key].type, click.Path):
-            settings[key] = str(path.parent / value)
+            several = isinstance(value, list)
+            found = [str(path.parent / item) for item in (value if several else [value])]
+            settings[key] = found if several else found[0]
     ctx.default_map = settings
     ctx.meta["psvm.recorded"] = tables.get("record", {})
     return str(path)
 
 
 def relative(path, folder):
-    """A path as seen from a folder if it lies below it, else as an absolute one."""
+    """A path as seen from a folder if it lies below it, else as an absolute one; also several."""
+    if isinstance(path, tuple):
+        return [relative(one, folder) for one in path]
     path, folder = Path(path).resolve(), Path(folder).resolve()
     return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)

@@ -2,6 +2,7 @@
 
 from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_values
 from ._calibration import Calibration, Steps
+from ._centres import cluster_centres
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import LARGEST_GRAM, LEAP, choose_epsilon, path_is_over
 from ._estimators import PSVC, PSVR, has_probability
@@ -44,6 +45,7 @@ __all__ = [
     "MomentsPlan",
     "RowSurvey",
     "SiteMoments",
+    "cluster_centres",
     "fit_moments",
     "fit_sites",
 ]

@@ -393,8 +393,9 @@ class MomentsPlan:
             ) from error
         wrong = np.flatnonzero(self.classes[code] != y)
         if len(wrong):
+            label = y[wrong].tolist()[0]
             raise ValueError(
-                f"{where}: the label {shown(y[wrong[0]])} in row {wrong[0]} of the block is none "
+                f"{where}: the label {shown(label)} in row {wrong[0]} of the block is none "
                 f"of the {len(self.classes)} classes of the plan."
             )
         return code

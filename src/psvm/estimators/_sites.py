@@ -13,6 +13,8 @@ from .._threads import threads
 from .._validation import check_choice, check_integer, shown
 from ..kernels import Rescaled
 from ..matrix import FoldMoments, RowBlock, as_dense, check_block, row_hashes
+from ._base import check_psvm
+from ._description import is_measured
 from ._fit_moments import fit_moments
 from ._moments_plan import MomentsPlan
 
@@ -134,7 +136,7 @@ class _Counts:
         by_class = self.numbers.sum(axis=0)
         few = np.flatnonzero((by_class > 0) & (by_class < self.least))
         if len(few):
-            label = shown(self.plan.classes[few[0]])
+            label = shown(self.plan.classes.tolist()[few[0]])
             raise ValueError(
                 f"{name}: there are {by_class[few[0]]} distinct rows of the class {label}, whose "
                 f"mean follows from the sums; at least {self.least} rows are required. Leave out "
@@ -200,10 +202,16 @@ def fit_sites(
     >>> fit_sites(PSVR(kernel="dyadic"), sites, held_out="site").support_
     array([2])
     """
+    check_psvm(model)
     check_choice("held_out", held_out, ("fold", "site"))
     sites = list(sites)
     if not sites or not all(isinstance(site, SiteMoments) for site in sites):
         raise TypeError(f"sites must be a list of SiteMoments, got {shown(sites)}.")
+    if is_measured(model) != (sites[0].plan.kernel is None):
+        raise ValueError(
+            f"{sites[0].name}: the sums are those of {_kernel(sites[0].plan)}, which "
+            f"kernel={shown(model.kernel)} of the model is not."
+        )
     for i, site in enumerate(sites):
         _check_pair(sites[0], site)
         for other in sites[:i]:
@@ -211,7 +219,7 @@ def fit_sites(
     if held_out == "site":
         sums = FoldMoments.by_group([site.sums for site in sites])
     else:
-        sums = sum(site.sums for site in sites)
+        sums = sum((site.sums for site in sites[1:]), sites[0].sums)
         if isinstance(model.epsilon, str) and sum(fold is not None for fold in sums.folds) < 2:
             raise ValueError(
                 "All rows are in one fold, because the sites have few rows: nothing can be held "

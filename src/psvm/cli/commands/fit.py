@@ -10,34 +10,57 @@ from .. import _options as options
     epilog=options.examples(
         "psvm fit train.csv --target diagnosis --model m.psvm",
         "psvm fit genes.tsv.gz --transpose --target-file classes.csv --model g.psvm",
+        "psvm fit large.parquet --target y --memory 64 --model m.psvm",
+        "psvm fit a.moments b.moments --held-out site --model m.psvm",
         "psvm fit --config m.psvm.toml",
     ),
 )
 @options.data
+@click.argument("more", type=options.FILE, nargs=-1)
 @options.target
 @click.option("--model", type=options.OUTPUT, required=True, help="Where the model goes.")
 @options.modelling
+@click.option("--held-out", type=click.Choice(["fold", "site"]), default="fold",
+              show_default=True, help="What to hold out of the sums of sites.")  # fmt: skip
+@options.memory
 @options.reading
 @options.general
 @options.talking
 @options.runs
 def command(run):
-    """Fit a model to the rows of DATA and save it.
+    """Fit a model to the rows of DATA, or to the sums of sites from psvm moments, and save it.
 
     What is not given is chosen and said: classification or regression by the target, the kernel by
     the shape of the data, epsilon by cross-validation. Settings and log go beside the model.
     """
-    from .._choices import choose_task, make_model
     from .._files import check_writable
-    from .._read import read
-    from .._results import describe_model, save_model, warn_of_rare_levels
+    from .._out_of_core import fit_large
+    from .._results import describe_model, save_model
+    from .._sites import fit_files, holds_moments
 
     check_writable(run.params["model"])
+    if holds_moments(run.params["data"]):
+        model, table, task = fit_files(run)
+    elif run.params["more"]:
+        raise click.UsageError("Several files are fitted only if they are sums of psvm moments.")
+    elif run.params["memory"] is not None:
+        model, table, task = fit_large(run)
+    else:
+        model, table, task = _fit_table(run)
+    describe_model(run, model, table)
+    save_model(run, model, table, task, run.params["model"])
+
+
+def _fit_table(run):
+    """A model of a table that is read as a whole."""
+    from .._choices import choose_task, make_model
+    from .._read import read
+    from .._results import warn_of_rare_levels
+
     table = read(run)
     task, y = choose_task(run, table.y, table.target_name)
     warn_of_rare_levels(run, table)
     model = make_model(run, table, task)
     with run.watched():
         model.fit(table.X, y)
-    describe_model(run, model, table)
-    save_model(run, model, table, task, run.params["model"])
+    return model, table, task
