@@ -96,7 +96,10 @@ def in_child(path, way):
     done = subprocess.run(command, env=os.environ | CHILD, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{way}: {done.stderr}")
-    return json.loads(done.stdout)
+    answer = json.loads(done.stdout)
+    shown = {name: value for name, value in answer.items() if name != "coef"}
+    print(f"{path.name} {way}: {shown}", file=sys.stderr)
+    return answer
 
 
 def rows_of(kind, folder, n_bytes):
