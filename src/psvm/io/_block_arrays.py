@@ -49,7 +49,7 @@ class ArrayFile:
     def blocks(self, columns, size):
         """Blocks of rows whose features take about `size` bytes."""
         place = {name: j for j, name in enumerate(self.features)}
-        chosen = [self._place(name, place) for name in columns.features]
+        chosen = [place[name] for name in columns.features]
         every = chosen == list(range(self.shape[1]))
         with self._opened() as store:
             y, weights = (
@@ -68,11 +68,6 @@ class ArrayFile:
                 X = X if every else X[:, chosen]
                 target, weight = (*parts, None)[:2]
                 yield make_block(X, target, weight, columns, self.path, first)
-
-    def _place(self, name, place):
-        if name not in place:
-            raise DataError(f"The column {name!r} is not one of the matrix.", file=self.path)
-        return place[name]
 
     @contextmanager
     def _opened(self):

@@ -47,7 +47,7 @@ class ArrowFile:
             if isinstance(error, FileNotFoundError | PermissionError):
                 raise
             raise DataError(f"The file cannot be read: {error}.", file=path) from None
-        self.names = list(self.types)
+        self.names = self.features = list(self.types)
 
     def why_not_numbers(self, name):
         """What a column holds that is not numbers; None if it does hold numbers."""

@@ -41,7 +41,8 @@ def choose_columns(files, target, weight, features, target_type):
     Parameters
     ----------
     files : list of files
-        Each has `path`, `names`, `named` and `why_not_numbers(name)`.
+        Each has `path`, `names`, `features` (names that may be features), `named` and
+        `why_not_numbers(name)`.
     target, weight, features, target_type
         As for `open_blocks`.
 
@@ -53,21 +54,19 @@ def choose_columns(files, target, weight, features, target_type):
     target = first.names[find_column(target, first.names, first.path, "the target")]
     if weight is not None:
         weight = first.names[find_column(weight, first.names, first.path, "the weights")]
-    chosen = features
+    known = first.features
     if features is None:
-        chosen = [name for name in first.names if name not in (target, weight)]
+        chosen = [name for name in known if name not in (target, weight)]
     else:
-        places = [find_column(f, first.names, first.path, "one of features") for f in features]
-        chosen = [first.names[place] for place in places]
+        places = [find_column(f, known, first.path, "one of features") for f in features]
+        chosen = [known[place] for place in places]
     if not chosen:
         raise DataError("There is no column of features.", file=first.path)
     if target in chosen:
         raise DataError(f"The target {target!r} is one of the features.", file=first.path)
-    text = (
-        first.why_not_numbers(target) is not None
-        if target_type == "auto"
-        else (target_type == "text")
-    )
+    text = target_type == "text"
+    if target_type == "auto":
+        text = first.why_not_numbers(target) is not None
     columns = BlockColumns(target, weight, chosen, text, first.named)
     for file in files:
         _check_columns(file, columns, every=features is None, first=first)
@@ -76,13 +75,13 @@ def choose_columns(files, target, weight, features, target_type):
 
 def _check_columns(file, columns, every, first):
     """Refuse a file that lacks columns, has columns of text, or others than the first file."""
-    known = set(file.names)
+    names, features = set(file.names), set(file.features)
     for name in columns.names:
-        if name not in known:
+        if name not in (features if name in columns.features else names):
             raise DataError(
                 f"There is no column {name!r}.", file=file.path, advice=suggestion(name, file.names)
             )
-    others = known.difference(columns.names) if every else ()
+    others = features.difference(columns.names) if every else ()
     if others:
         raise DataError(
             f"The column {min(others)!r} is not in {first.path}.",
