@@ -1,5 +1,6 @@
 """Several sites: the model of all rows from sums, files of sums, and what is not given away."""
 
+import json
 import random
 import re
 import shlex
@@ -473,6 +474,13 @@ def test_the_commands_from_rows_to_a_model(run, three, capsys):
         rtol=0,
         atol=1e-9,
     )
+    capsys.readouterr()
+    assert run("info", "0.moments", "--json") == 0
+    info = json.loads(capsys.readouterr().out)
+    assert (info["rows"], info["classes"], info["features"]) == (900, ["ill", "well"], NAMES)
+    assert info["key"] == plan.key
+    assert run("info", "shared.npz") == 0
+    assert "psvm-plan" in capsys.readouterr().out
     assert run("predict", "m.psvm", "0.csv", "--target", "diagnosis", "--output", "p.csv") == 0
     assert run("fit", *files, "--held-out", "site", "--model", "by_site.psvm") == 0
     assert run("fit", "--config", "by_site.psvm.toml") == 0

@@ -9,7 +9,7 @@ from ._choices import choose_task
 from ._out_of_core import forget_names, read_blocks, refuse_options
 from ._run import compare_with_record
 
-MOMENTS = "psvm-moments"
+PLAN, MOMENTS = "psvm-plan", "psvm-moments"
 IN_THE_PLAN = ("target", "target_file", "task", "kernel", "gamma", "scale", "transpose", "memory")
 """Options that are settled when sums are made."""
 
@@ -80,6 +80,29 @@ def sum_site(run):
     )
     with run.watched():
         return SiteMoments.of(plan, blocks, least=params["min_rows"], name=params["data"])
+
+
+def describe_file(path):
+    """What a plan or the sums of a site hold; None for other files."""
+    kind = file_kind(path)
+    if kind not in (PLAN, MOMENTS):
+        return None
+    site = load_moments(path) if kind == MOMENTS else None
+    plan = load_plan(path) if site is None else site.plan
+    info = {
+        "file": path,
+        "holds": kind,
+        "key": plan.key,
+        "kernel": "dyadic" if plan.kernel is None else repr(plan.kernel),
+        "columns": plan.n_columns,
+        "features": plan.n_features if plan.feature_names is None else plan.feature_names.tolist(),
+        "classes": None if plan.classes is None else plan.classes.tolist(),
+        "folds": plan.n_folds,
+    }
+    if site is not None:
+        apart = sum(fold is not None for fold in site.sums.folds)
+        info |= {"rows": site.sums.n_rows, "folds_with_rows": apart}
+    return info
 
 
 def holds_moments(path):

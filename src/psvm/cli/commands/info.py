@@ -10,17 +10,19 @@ from .. import _options as options
     epilog=options.examples(
         "psvm info m.psvm",
         "psvm info m.psvm --json",
+        "psvm info site.moments",
     ),
 )
 @click.argument("model", type=options.FILE)
 @options.talking
 @options.runs
 def command(run):
-    """Say what is in the model file MODEL. Nothing in it is executed."""
+    """Say what is in the model file MODEL, a plan or the sums of a site. Nothing is executed."""
     from ...persistence import model_info
+    from .._sites import describe_file
 
     with run.watched():
-        info = model_info(run.params["model"])
+        info = describe_file(run.params["model"]) or model_info(run.params["model"])
     run.results |= info
     for name, value in info.items():
         if isinstance(value, dict):
