@@ -123,7 +123,8 @@ def support_names(parts):
     machine = parts.machine
     if is_measured(machine) and parts.names is not None:
         return [parts.names[j] for j in machine.support_]
-    if is_measured(machine) or not by_rows(machine.landmarks):
+    drawn = getattr(machine, "landmarks_", ()) is None  # from rows that were read by blocks
+    if is_measured(machine) or drawn or not by_rows(machine.landmarks):
         word = "column" if is_measured(machine) else "landmark"
         return [f"{word} {j + 1}" for j in machine.support_]
     return row_names(parts, machine.support_)
