@@ -117,7 +117,9 @@ RESULTS = {
     "psvm.evaluation.RocBand",
     "psvm.evaluation.Significance",
     "psvm.evaluation.SplitSignificance",
+    "psvm.io.Column",
     "psvm.io.Finding",
+    "psvm.io.Schema",
     "psvm.io.Table",
     "psvm.matrix.RowBlock",
     "psvm.matrix.RowFactor",
@@ -130,6 +132,7 @@ RESULTS = {
 """Records that functions return; nobody else makes them."""
 EXEMPT = RESULTS | {
     "psvm.Status",  # enumerations
+    "psvm.io.Kind",
     "psvm.io.Severity",
     "psvm.io.DataError",  # errors
     "psvm.persistence.ModelFileError",
@@ -297,6 +300,7 @@ def _function_arguments():
         "psvm.save": {"model": number, "path": "model.psvm"},
         "psvm.load": {"path": "saved.psvm"},
         "psvm.persistence.model_info": {"path": "saved.psvm"},
+        "psvm.persistence.load_schema": {"path": "saved.psvm"},
         "psvm.io.atomic_write": {"path": "new.txt"},
         "psvm.io.check_file": {"path": "table.csv"},
         "psvm.io.read_table": {"path": "table.csv"},

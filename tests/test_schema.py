@@ -461,6 +461,20 @@ def test_models_that_were_saved_without_a_schema(folder, rng, capsys):
     assert code == 0 and result["predictions"] == model.predict(X).tolist()
 
 
+def test_models_that_have_only_the_names_of_their_columns(folder, rng, capsys):
+    X = rng.normal(size=(30, 3)).round(3)
+    model = psvm.PSVC(epsilon=1.0).fit(X, np.where(X[:, 0] > 0, "p", "q"))
+    psvm.save(model, "m.psvm", extra={"feature_names": ["a", "b", "c"], "target_name": "y"})
+    write("new.csv", ["c", "a", "b"], X[:, [2, 0, 1]].tolist())
+    code, result = as_json(capsys, "predict", "m.psvm", "new.csv")
+    assert code == 0 and result["predictions"] == model.predict(X).tolist()
+    psvm.save(
+        model, "m.psvm", extra={"feature_names": ["a=u", "a=v", "c"], "categorical": "onehot"}
+    )
+    assert run("predict", "m.psvm", "new.csv") == 3
+    assert "fit it again" in capsys.readouterr().err
+
+
 def test_words_of_options(folder):
     (folder / "t.csv").write_text("a,b\n1,x\n2,y\n3,x\n4,y\n")
     for wrong in ({"types": {"a": "gene"}}, {"types": ["a"]}, {"na_values": "NA"},

@@ -9,7 +9,7 @@ from ..matrix import missing_entries
 from ._read import read
 
 
-def read_new_rows(run, model, schema):
+def read_new_rows(run, schema):
     """The table of a command's data file as the model needs it, and the reasons of its gaps.
 
     Rows with gaps that the model does not fill in have a reason in place of "", so that every row
@@ -39,15 +39,26 @@ def read_new_rows(run, model, schema):
     return table, np.array(reasons, dtype=object)
 
 
-def schema_of(model, schema):
-    """The schema of a saved model; one that was saved without has the names of its columns."""
+def load_with_schema(path):
+    """A saved model and its schema; one that was saved without has the names of its columns."""
+    from ..persistence import load, load_schema, model_info
+
+    model, schema = load(path), load_schema(path)
     if schema is not None:
-        return schema
-    names = getattr(model, "feature_names_in_", None)
-    n_columns = getattr(model, "n_features_in_", 0)
-    if any(hasattr(step, "statistics_") for _, step in unwrap(model).steps):
-        return numbers_schema(names, n_columns, missing="impute")
-    return numbers_schema(None if names is None else [str(n) for n in names], n_columns)
+        return model, schema
+    extra = model_info(path)["extra"] or {}
+    extra = extra if isinstance(extra, dict) else {}
+    if extra.get("categorical") == "onehot":
+        raise ValueError(f"{path} does not say what its columns of words were: fit it again.")
+    names = getattr(model, "feature_names_in_", extra.get("feature_names"))
+    fills = any(hasattr(step, "statistics_") for _, step in unwrap(model).steps)
+    return model, numbers_schema(
+        None if names is None else [str(name) for name in names],
+        getattr(model, "n_features_in_", 0),
+        target=extra.get("target_name"),
+        missing="impute" if fills else "error",
+        transpose=bool(extra.get("transpose", False)),
+    )
 
 
 def say_error(run, model, y, predicted, able):

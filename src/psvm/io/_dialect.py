@@ -152,7 +152,7 @@ def _known_delimiter(texts, schema):
 
 
 def _find_delimiter(texts):
-    """The delimiter that cuts the first lines into equally many cells."""
+    """The delimiter that cuts the first lines into equally many cells; or all but the header."""
     best, best_score = ",", 0
     for delimiter in DELIMITERS:
         rows, _ = _split(texts, delimiter, 20)
@@ -161,10 +161,10 @@ def _find_delimiter(texts):
         width = max(set(body), key=body.count)
         if width < 2:
             continue
-        same = len(set(body)) == 1 and widths[0] in (width, width - 1)
-        if same and (len(widths) > 1 or widths[0] > 1):
+        same = len(set(body)) == 1
+        if same and widths[0] == width:
             return delimiter
-        score = body.count(width) / len(body)
+        score = body.count(width) / len(body) + (same and widths[0] == width - 1)
         if score > best_score:
             best, best_score = delimiter, score
     return best

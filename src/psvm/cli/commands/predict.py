@@ -27,18 +27,15 @@ def command(run):
     """
     import numpy as np
 
-    from ... import load
-    from ...persistence import load_schema
     from .._files import check_writable, write_rows
-    from .._new_rows import read_new_rows, say_error, schema_of
+    from .._new_rows import load_with_schema, read_new_rows, say_error
 
     path = run.params["model"]
     check_writable(run.params["output"])
     with run.watched():
-        model = load(path)
-        schema = schema_of(model, load_schema(path))
+        model, schema = load_with_schema(path)
     run.reads(path)
-    table, reasons = read_new_rows(run, model, schema)
+    table, reasons = read_new_rows(run, schema)
     able = reasons == ""
     headers, columns = ["row"], [table.row_labels]
     with run.watched():

@@ -71,21 +71,18 @@ def command(run):
 
 def _saved(run):
     """A saved model with the data of its fit."""
-    from ... import load
-    from ...persistence import load_schema
-    from .._new_rows import read_new_rows, schema_of
+    from .._new_rows import load_with_schema, read_new_rows
 
     path = run.params["model"]
     with run.watched():
-        model = load(path)
-        schema = schema_of(model, load_schema(path))
+        model, schema = load_with_schema(path)
     if run.params["target"] is None:
         run.params["target"] = schema.target
-    table, reasons = read_new_rows(run, model, schema)
+    table, reasons = read_new_rows(run, schema)
     able = reasons == ""
     if table.y is None:
         raise click.UsageError("Say which column is the target: --target or --target-file.")
     labels = [label for label, ok in zip(table.row_labels, able, strict=True) if ok]
     y = table.y[able]
-    y = y.astype(float) if schema.target_levels is None else y
+    y = y if hasattr(model, "classes_") else y.astype(float)
     return model, replace(table, X=table.X[able], y=y, row_names=labels), y
