@@ -253,7 +253,8 @@ def _smallest(sample, bound):
     if bound is not None:
         below = np.flatnonzero(hashes < np.uint64(bound))
         hashes, X, y, weights = hashes[below], X[below], y[below], weights[below]
-    code = np.unique(y, axis=0, return_inverse=True)[1].reshape(-1)
+    axis = None if y.ndim == 1 else 0  # labels may be objects, which have no axis
+    code = np.unique(y, axis=axis, return_inverse=True)[1].reshape(-1)
     order = np.lexsort((code, hashes))
     new = np.ones(len(order), dtype=bool)
     new[1:] = (hashes[order[1:]] != hashes[order[:-1]]) | (np.diff(code[order]) != 0)
