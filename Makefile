@@ -49,7 +49,7 @@ bench-all: $(BENCHES)
 
 bench-solvers bench-path: export PSVM_ADELIE_PYTHON = $(abspath $(VENV))-adelie/bin/python
 bench-solvers bench-path: $(VENV)/.adelie
-bench-svm bench-defaults: $(VENV)/.peers
+bench-svm bench-defaults bench-scale: $(VENV)/.peers
 $(BENCHES): bench-%: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_$*.py
 
