@@ -176,7 +176,7 @@ def main():
     parser.add_argument("--search", action="store_true", help="choose epsilon of the wide matrix")
     parser.add_argument("--print", action="store_true", help="do not write the page")
     options = parser.parse_args()
-    where = {"host": "127.0.0.1", "scheduler_port": 0, "dashboard_address": None}
+    where = {"host": "127.0.0.1", "scheduler_port": 0, "dashboard_address": "127.0.0.1:0"}
     with (
         LocalCluster(
             n_workers=2, threads_per_worker=1, silence_logs=logging.CRITICAL, **where

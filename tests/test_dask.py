@@ -375,7 +375,8 @@ def cluster():
     """Two worker processes on this machine."""
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
-    where = {"host": "127.0.0.1", "scheduler_port": 0, "dashboard_address": None}
+    where = {"host": "127.0.0.1", "scheduler_port": 0, "dashboard_address": "127.0.0.1:0"}
+    where["scheduler_kwargs"] = {"dashboard": False}
     with (
         dask.config.set({"distributed.worker.daemon": True}),
         distributed.LocalCluster(**options, **where, silence_logs=logging.CRITICAL) as workers,
