@@ -145,16 +145,16 @@ def test_a_wrong_configuration_is_a_usage_error(data, tmp_path, capsys, text, wo
 
 def test_regression_is_seen_by_its_numbers(data, capsys):
     code, result = as_json(capsys, "cv", "numbers.csv", "--target", "y", "--folds", "4")
-    assert code == 0 and result["measure"] == "root mean squared error"
-    assert result["interval"][0] <= result["error"] <= result["interval"][1]
-    assert result["error"] < result["baseline"] and len(result["fold_errors"]) == 4
+    assert code == 0 and result["measure"] == "RMSE"
+    assert result["RMSE_interval"][0] <= result["RMSE"] <= result["RMSE_interval"][1]
+    assert result["RMSE"] < result["RMSE_baseline"] and len(result["RMSE_folds"]) == 4
 
 
 def test_cv_writes_all_predictions(data, capsys):
     assert run("cv", "train.csv", "--target", "diagnosis", "--output", "cv.csv", "--seed", "3") == 0
     _, *rows = rows_of("cv.csv")
     wrong = np.mean([row[2] != row[3] for row in rows])
-    assert f"{100 * wrong:.3g} %" in capsys.readouterr().out
+    assert f"accuracy         {100 * (1 - wrong):.1f} %" in capsys.readouterr().out
     assert sorted(int(row[0]) for row in rows) == list(range(1, 61))
 
 
@@ -164,7 +164,7 @@ def test_tune_saves_the_best_and_goes_on_from_its_results(data, capsys, tmp_path
     assert code == 0 and first["n_settings"] > 10
     size = (tmp_path / "s.jsonl").stat().st_size
     code, again = as_json(capsys, *tune, "--model", "n.psvm")
-    assert again["best_params"] == first["best_params"]
+    assert again["chosen"] == first["chosen"]
     assert (tmp_path / "s.jsonl").stat().st_size == size
     assert run("predict", "m.psvm", "new.csv", "--output", "p.csv") == 0
 
@@ -196,7 +196,7 @@ def test_path_is_that_of_the_library(data, capsys, tmp_path):
 def test_compare_puts_others_beside_it(data, capsys):
     code, result = as_json(capsys, "compare", "train.csv", "--target", "diagnosis", "--folds", "3")
     assert code == 0
-    errors = {m["method"]: m["error rate"] for m in result["methods"]}
+    errors = {m["method"]: 100 - m["accuracy"] for m in result["methods"]}
     assert set(errors) == {"P-SVM", "SVM", "linear", "forest", "guess"}
     assert errors["P-SVM"] < errors["guess"]
 
@@ -287,7 +287,8 @@ def test_relations_sequences_and_wide_tables_choose_their_kernel(
     K = X @ X.T
     write("square.csv", ["", *names], [[n, *k] for n, k in zip(names, K, strict=True)])
     write("y.csv", ["name", "y"], list(zip(names, y, strict=True)))
-    words = ["".join(w) for w in rng.choice(list("ACGT"), size=(40, 20))]
+    letters = [["ACGT", "AAAC"][label == "p"] for label in y]
+    words = ["".join(rng.choice(list(some), size=20)) for some in letters]
     fasta = "".join(f">{n}\n{w}\n" for n, w in zip(names, words, strict=True))
     (tmp_path / "s.fasta").write_text(fasta)
     for arguments, kernel in (

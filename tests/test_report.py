@@ -251,7 +251,7 @@ def test_page_says_what_cross_validation_says(cancer, tmp_path):
     model = PSVC(kernel="dyadic", epsilon=3.0).fit(X, y)
     text = text_of(write_report(model, X, y, tmp_path / "r.html"))
     result = cross_validate(model, X, y)
-    assert f"{100 * result.error:.3g} %" in text
+    assert f"{100 * (1 - result.error):.1f} %" in text
     right = np.trace(confusion_matrix(y, result.predictions))
     assert f"{right} of {len(y)} rows on the diagonal" in (tmp_path / "r.html").read_text()
     for name in model.support_objects_:

@@ -38,6 +38,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     BAD_DATA = 3
     NOT_CONVERGED = 4
+    CONSTANT = 5
     INTERRUPTED = 130
 
 
@@ -77,7 +78,8 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Examples: psvm fit train.csv --target diagnosis --model m.psvm; psvm report train.csv "
     "--target diagnosis --output r.html; psvm demo. Exit codes: 0 fine, 1 cannot write or other "
-    "trouble, 2 wrong usage, 3 bad data or model file, 4 did not converge, 130 Ctrl-C.",
+    "trouble, 2 wrong usage, 3 bad data or model file, 4 did not converge, 5 the "
+    "model is constant, 130 Ctrl-C.",
 )
 @click.version_option(version("psvm"), prog_name="psvm")
 def app():

@@ -68,8 +68,18 @@ def make_model(run, table, task):
         C=params["C"],
         gamma=params["gamma"],
         random_state=run.seed,
+        **probability(run, task),
     )
     return preprocess(run, table, kernel, machine)
+
+
+def probability(run, task):
+    """The parameter of a classifier whose probabilities are asked for."""
+    if not run.params.get("probability"):
+        return {}
+    if task != "classification":
+        raise ValueError("--probability is for classes; this target is numbers (--task).")
+    return {"probability": True}
 
 
 def as_parameter(kernel):

@@ -71,7 +71,7 @@ def say_error(run, model, y, predicted, able):
             raise ValueError(f"The model predicts numbers; the target is words such as {y[0]!r}.")
         if known.any():
             error = float(np.sqrt(np.mean((y[known] - predicted[known].astype(float)) ** 2)))
-            _note(run, "root mean squared error", error, known)
+            _say(run, "RMSE", error, f"{error:.4g} on {known.sum()} rows")
         return
     y, predicted, classes = _alike(y, predicted, classes)
     foreign = sorted({label for label in y[~absent].tolist()} - set(classes.tolist()))
@@ -83,7 +83,8 @@ def say_error(run, model, y, predicted, able):
         known &= np.isin(y, classes)
     run.results["unknown_labels"] = foreign
     if known.any():
-        _note(run, "error rate", float(np.mean(y[known] != predicted[known])), known)
+        right = 100 * float(np.mean(y[known] == predicted[known]))
+        _say(run, "accuracy", right, f"{right:.1f} % on {known.sum()} rows")
 
 
 def _alike(*labels):
@@ -104,6 +105,8 @@ def _listed(labels, most=8):
     return shown + ", ..." * (len(labels) > most)
 
 
-def _note(run, name, error, known):
-    run.results[name.replace(" ", "_")] = error
-    run.note(f"{name.capitalize()} on {known.sum()} rows: {error:.4g}")
+def _say(run, name, value, text):
+    """Record a figure and show it, beside the predictions if these are on stdout."""
+    run.results[name] = value
+    say = run.show if run.params.get("output") else run.note
+    say(f"{name:16} {text}")

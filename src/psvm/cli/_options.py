@@ -121,6 +121,10 @@ modelling = _all(
                  help="Standardise the columns? [for kernels of vectors]"),
 )  # fmt: skip
 
+probability = click.option("--probability", is_flag=True,
+                           help="Calibrated probabilities of the classes, which psvm predict "
+                           "writes.")  # fmt: skip
+
 folds = click.option("--folds", type=click.IntRange(2), default=5, show_default=True,
                      help="Number of folds of the cross-validation.")  # fmt: skip
 

@@ -38,12 +38,14 @@ def fit_large(run):
     if kernel == "auto":
         kernel = "rbf"
         run.choose("kernel", kernel, "Rows described by an RBF kernel (--kernel rbf).")
-    model = (PSVC if task == "classification" else PSVR)(
+    classifies = task == "classification"
+    model = (PSVC if classifies else PSVR)(
         kernel=kernel,
         epsilon=params["epsilon"],
         C=params["C"],
         gamma=params["gamma"],
         random_state=run.seed,
+        **({"probability": params["probability"]} if classifies else {}),
     )
     scale = kernel != "dyadic" if params["scale"] is None else params["scale"]
     with run.watched():

@@ -5,7 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from ..estimators import is_measured, solutions, support_names, unwrap, unwrap_psvm, weights
+from ._app import ExitCode
 from ._choices import feature_names
+
+MOST_NAMED = 5
+"""Support objects that are named on a terminal."""
 
 
 def machine_names(model, table):
@@ -32,12 +36,43 @@ def describe_model(run, model, table):
         "gap": machine.dual_gap_,
         "kkt_violation": machine.kkt_violation_,
     }
-    run.show(f"support objects  {machine.n_support_} of {len(alpha)}")
+    what = "features" if is_measured(machine) and machine.kernel == "dyadic" else "objects"
+    names = _largest(run.results["support"], alpha[machine.support_])
+    numbered = table.row_names is None and not is_measured(machine)
+    called = f": {'rows ' * numbered}{names}" if names else ""
+    run.show(f"support {what:9}{machine.n_support_} of {len(alpha)}{called}")
     run.show(f"epsilon          {', '.join(f'{e:.6g}' for e in epsilon[: 1 if shared else 5])}")
     run.show(
         f"certificate      {worst.status.value}, duality gap {machine.dual_gap_:.3g}, KKT "
         f"violation {machine.kkt_violation_:.3g}"
     )
+    if not machine.n_support_:
+        _say_constant(run, machine)
+
+
+def _largest(names, alpha):
+    """The names of the largest weights."""
+    order = np.argsort(-np.abs(alpha), kind="stable")
+    more = f" and {len(order) - MOST_NAMED} more" if len(order) > MOST_NAMED else ""
+    return ", ".join(names[j] for j in order[:MOST_NAMED]) + more
+
+
+def _say_constant(run, machine):
+    """Say that a model predicts the same for all rows, and why."""
+    if isinstance(machine.epsilon, str):
+        why = (
+            "at no epsilon do the columns say more about the target than its "
+            f"{'frequencies' if hasattr(machine, 'classes_') else 'mean'} alone. Check that the "
+            "target belongs to these rows; other columns or a --kernel may help"
+        )
+    else:
+        why = (
+            f"epsilon {machine.epsilon:g} is so large that nothing is selected. Give a smaller "
+            "one, or leave --epsilon out"
+        )
+    run.results["constant"] = True
+    run.warn(f"The model is constant, it predicts the same for every row: {why}.")
+    run.code = run.code or ExitCode.CONSTANT
 
 
 def warn_of_rare_levels(run, table):

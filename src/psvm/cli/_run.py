@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from .._progress import duration, progress
 from . import _settings
 from ._app import ExitCode, as_options
 
@@ -59,6 +60,12 @@ class Run:
         self.chosen[name] = value
         self.note(reason)
 
+    def show_time(self):
+        """Record and print how long it took."""
+        seconds = (datetime.datetime.now(datetime.UTC) - self.began).total_seconds()
+        self.results["seconds"] = round(seconds, 3)
+        self.show(f"time             {duration(seconds)}")
+
     @property
     def shows_progress(self):
         """Whether somebody sits in front of a terminal, or asked for it, and reads no JSON."""
@@ -68,8 +75,6 @@ class Run:
     def watched(self):
         """Show progress and collect warnings; one about convergence becomes the exit code."""
         from sklearn.exceptions import ConvergenceWarning
-
-        from .._progress import progress
 
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

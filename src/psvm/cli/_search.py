@@ -5,7 +5,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from ..estimators import unwrap
-from ._choices import as_parameter, choose_kernel, preprocess
+from ._choices import as_parameter, choose_kernel, preprocess, probability
 
 
 def make_search(run, table, task, folds=None, results_file=None):
@@ -30,22 +30,54 @@ def make_search(run, table, task, folds=None, results_file=None):
         n_jobs=run.jobs,
         random_state=run.seed,
         results_file=results_file,
+        **probability(run, task),
         **given,
     )
     return preprocess(run, table, kernel, search)
 
 
 def describe_search(run, model):
-    """Say what was found; from now on the search keeps no file."""
+    """Say what is best, what was chosen and why; from now on the search keeps no file."""
     search = unwrap(model).search
     search.set_params(results_file=None)
-    score = search.best_score_
-    best = {name: value for name, value in search.best_params_.items() if value != np.inf}
-    shown = (f"{n} {v:.4g}" if isinstance(v, float) else f"{n} {v}" for n, v in best.items())
-    run.results |= {"best_params": search.best_params_, "best_score": score,
-                    "n_settings": len(search.cv_results_["params"])}  # fmt: skip
-    run.note("Here epsilon is a share of the smallest value that selects nothing.")
-    run.show(f"best of {run.results['n_settings']:<8} {', '.join(shown)} (score {score:.4g})")
+    table = search.cv_results_
+    chosen, best = search.best_index_, int(np.nanargmax(table["mean_test_score"]))
+    run.results |= {
+        "n_settings": len(table["params"]),
+        "chosen": _setting(table, chosen),
+        "best": _setting(table, best),
+    }
+    how = "leave-one-out values" if search.cv is None else f"{search.n_splits_} folds"
+    of = " of the decision values" if hasattr(search, "classes_") else ""
+    run.show(f"tried            {run.results['n_settings']} settings, by the RMSE{of} ({how})")
+    why = ", also the best"
+    if _shown(run.results["best"]) != _shown(run.results["chosen"]):
+        run.show(f"best             {_shown(run.results['best'])}")
+        why = ": not clearly worse than the best, with fewer support objects"
+    run.show(f"chosen           {_shown(run.results['chosen'])}{why}")
+    epsilon = search.best_params_["epsilon"]
+    if epsilon > 0 and np.ndim(search.epsilon_) == 0:
+        largest = search.epsilon_ / epsilon
+        run.note(
+            f"epsilon is {search.epsilon_:.4g}, a share of {epsilon:.3g} of {largest:.4g}, the "
+            "smallest value that selects nothing."
+        )
+
+
+def _setting(table, i):
+    """A row of the table of a search by the names that commands use."""
+    params = {name: value for name, value in table["params"][i].items() if value != np.inf}
+    params = {"epsilon_share": params.pop("epsilon"), **params}
+    if isinstance(params["gamma"], str):
+        del params["gamma"]
+    score, number = float(table["mean_test_score"][i]), float(table["mean_n_support"][i])
+    return params | {"RMSE": float(np.sqrt(-score)), "n_support": number}
+
+
+def _shown(setting):
+    """A setting as text."""
+    names = {"epsilon_share": "epsilon share", "n_support": "support objects"}
+    return ", ".join(f"{names.get(name, name)} {value:.3g}" for name, value in setting.items())
 
 
 def without_search(model):

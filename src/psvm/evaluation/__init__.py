@@ -1,7 +1,7 @@
 """Comparing models honestly: tests, ROC bands, abstention."""
 
 from ._compare import Comparison, compare
-from ._cross_validate import CrossValidation, cross_validate
+from ._cross_validate import CrossValidation, cross_validate, percent
 from ._permutation import PermutationSignificance, permutation_test
 from ._reject import (
     REJECT_RULES,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest
 from sklearn.base import clone, is_classifier
+from sklearn.metrics import confusion_matrix, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, get_tags
 
@@ -40,12 +42,12 @@ class CrossValidation:
         Decision values of a classifier.
     folds : ndarray of shape (n_samples,)
         The fold in which a row was predicted.
-    measure : {"error rate", "root mean squared error"}
-        What `error` is.
+    measure : {"accuracy", "RMSE"}
+        What `figures` and texts report: the accuracy in percent, or the root mean squared error.
     error : float
-        Of all predictions together.
+        Of all predictions together: the share of wrong classes, or the RMSE.
     interval : tuple of float
-        It holds the error with a confidence of 95 %: Wilson's for an error rate, the bootstrap's
+        It holds the error with a confidence of 95 %: Wilson's for a share, the bootstrap's
         of the squared errors else. It does not know that the folds share training rows.
     fold_errors : ndarray of shape (n_folds,)
     baseline : float
@@ -75,15 +77,94 @@ class CrossValidation:
     baseline: float
     warnings: list[str]
 
-    def format(self, value: float) -> str:
-        """An error as text: a rate in percent."""
-        return f"{100 * value:.3g} %" if self.measure == "error rate" else f"{value:.4g}"
+    @property
+    def classes(self) -> np.ndarray | None:
+        """The classes in their order; None for numbers."""
+        return np.unique(self.y) if self.measure == "accuracy" else None
+
+    @property
+    def confusion(self) -> np.ndarray | None:
+        """Numbers of rows, true classes x predicted ones; None for numbers."""
+        classes = self.classes
+        return (
+            None if classes is None else confusion_matrix(self.y, self.predictions, labels=classes)
+        )
+
+    @property
+    def sensitivity(self) -> float | None:
+        """Of two classes the share of the second one that was found, else None."""
+        return self._found(1)
+
+    @property
+    def specificity(self) -> float | None:
+        """Of two classes the share of the first one that was found, else None."""
+        return self._found(0)
+
+    def _found(self, place):
+        counts = self.confusion
+        if counts is None or len(counts) != 2:
+            return None
+        return float(counts[place, place] / counts[place].sum())
+
+    @property
+    def r2(self) -> float | None:
+        """One minus the share of the variance that is left; None for classes."""
+        return None if self.measure == "accuracy" else float(r2_score(self.y, self.predictions))
+
+    @property
+    def constant(self) -> bool:
+        """Whether the model of each fold predicts the same for all its rows."""
+        folds = [self.predictions[self.folds == i] for i in range(len(self.fold_errors))]
+        several = [part for part in folds if len(part) > 1]
+        return bool(several) and all((part == part[0]).all() for part in several)
+
+    @property
+    def better(self) -> bool:
+        """Whether the whole interval of the error is below the error of the baseline."""
+        return self.interval[1] < self.baseline
+
+    def reported(self, error: float) -> float:
+        """An error in the measure that is reported: a share of wrong classes as accuracy in %."""
+        return 100 * (1 - error) if self.measure == "accuracy" else error
+
+    def format(self, error: float) -> str:
+        """An error as text in the measure that is reported."""
+        return percent(1 - error) if self.measure == "accuracy" else f"{error:.4g}"
 
     @property
     def shown(self) -> str:
-        """The error with its interval as text."""
-        low, high = map(self.format, self.interval)
-        return f"{self.format(self.error)} ({low.removesuffix(' %')} to {high})"
+        """The accuracy or RMSE with its interval as text."""
+        low, high = sorted(map(self.reported, self.interval))
+        if self.measure == "accuracy":
+            return f"{self.format(self.error)} ({low:.1f} to {high:.1f} %)"
+        return f"{self.format(self.error)} ({low:.4g} to {high:.4g})"
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """All figures by name, as JSON and reports have them: shares in percent."""
+        name, reported = self.measure, self.reported
+        found: dict[str, Any] = {
+            "measure": name,
+            "unit": "%" if name == "accuracy" else "that of the target",
+            name: reported(self.error),
+            f"{name}_interval": sorted(map(reported, self.interval)),
+            f"{name}_baseline": reported(self.baseline),
+            f"{name}_folds": [reported(error) for error in self.fold_errors.tolist()],
+        }
+        counts, sensitivity, specificity = self.confusion, self.sensitivity, self.specificity
+        if self.classes is None or counts is None:
+            return found | {"R2": self.r2}
+        labels = self.classes.tolist()
+        found["confusion"] = {"classes": labels, "true_by_predicted": counts.tolist()}
+        if sensitivity is not None and specificity is not None:
+            found["sensitivity"], found["specificity"] = 100 * sensitivity, 100 * specificity
+            found["positive_class"] = labels[1]
+        return found
+
+
+def percent(share: float) -> str:
+    """A share as text."""
+    return f"{100 * share:.1f} %"
 
 
 def cross_validate(
@@ -127,7 +208,7 @@ def cross_validate(
     >>> X, y = make_moons(100, noise=0.2, random_state=0)
     >>> result = cross_validate(PSVC(epsilon=0.5), X, y)
     >>> len(result.fold_errors), result.measure
-    (5, 'error rate')
+    (5, 'accuracy')
     """
     check_positive_integer("cv", cv)
     check_has("model", model, "fit", "predict")
@@ -190,7 +271,7 @@ def _join(y, splits, results, classifier, random_state):
         predictions=predictions,
         scores=None if scores[0] is None else np.concatenate(scores)[order],
         folds=folds,
-        measure="error rate" if classifier else "root mean squared error",
+        measure="accuracy" if classifier else "RMSE",
         error=float(root(loss.mean())),
         interval=_wilson(loss) if classifier else _bootstrap(loss, random_state),
         fold_errors=root(np.array([loss[folds == i].mean() for i in range(len(splits))])),

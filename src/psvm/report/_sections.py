@@ -12,6 +12,7 @@ from ..estimators import (
     support_names,
     weights,
 )
+from ..evaluation import percent
 from ..matrix import matrix_spectrum
 from ..solvers import GroupSolution, epsilon_path
 from ._blocks import Code, Figure, Notes, Row, Section, TableBlock, Text, Warnings
@@ -43,18 +44,41 @@ def error_section(result, classifier):
     guess = f"Always guessing {'the largest class' if classifier else 'the mean'}"
     better = result.error < result.baseline
     text = (
-        f"{result.measure.capitalize()} {result.shown}: a 95 % interval in brackets, over "
-        f"{len(result.fold_errors)} folds; each row was predicted by a model that did not see it. "
-        f"{guess} has {result.format(result.baseline)}"
+        f"{result.measure[:1].upper()}{result.measure[1:]} {result.shown}: a 95 % interval in "
+        f"brackets, over {len(result.fold_errors)} folds; each row was predicted by a model that "
+        f"did not see it. {guess} has {result.format(result.baseline)}"
         f"{'.' if better else ', which is no worse: the model has learnt nothing that helps.'}"
     )
-    folds = [[i + 1, int((result.folds == i).sum()), float(e)]
-             for i, e in enumerate(result.fold_errors)]  # fmt: skip
-    blocks = [Text(text), TableBlock("Folds", ["fold", "rows", result.measure], folds)]
+    unit = " in %" if classifier else ""
+    folds = [
+        [i + 1, int((result.folds == i).sum()), result.reported(float(e))]
+        for i, e in enumerate(result.fold_errors)
+    ]
+    blocks = [Text(text)]
+    if result.constant:
+        blocks.append(Warnings(["The model of every fold predicts the same for all rows."]))
     if result.warnings:
         blocks.append(Warnings(result.warnings))
+    figures = TableBlock("Figures", ["figure", "value"], _figures(result))
+    table = TableBlock("Folds", ["fold", "rows", f"{result.measure}{unit}"], folds)
+    blocks.append(Row([figures, table]))
     blocks.append(Row(_class_figures(result) if classifier else [_prediction_figure(result)]))
     return Section("Cross-validated error", blocks)
+
+
+def _figures(result):
+    """Names and values of what the predictions of all folds say."""
+    rows = [
+        [f"{result.measure}, cross-validated", result.shown],
+        [f"{result.measure} of the baseline", result.format(result.baseline)],
+    ]
+    if result.r2 is not None:
+        rows.append(["R2", f"{result.r2:.3g}"])
+    if result.sensitivity is not None:
+        other, positive = (shorten(name) for name in result.classes)
+        rows.append([f"sensitivity: {positive} found", percent(result.sensitivity)])
+        rows.append([f"specificity: {other} found", percent(result.specificity)])
+    return rows
 
 
 def _class_figures(result):

@@ -14,7 +14,11 @@ from .. import _options as options
 @options.data
 @options.target
 @options.folds
-@click.option("--output", type=options.OUTPUT, help="A CSV file with the error of each fold.")
+@click.option(
+    "--output",
+    type=options.OUTPUT,
+    help="A CSV file with the accuracy in % or the RMSE of each fold.",
+)
 @options.modelling
 @options.reading
 @options.general
@@ -23,8 +27,10 @@ from .. import _options as options
 def command(run):
     """Compare the P-SVM with other methods on the same folds of DATA.
 
-    The p-values are those of a t-test that is corrected for the shared training rows.
+    The p-values are those of a t-test of the errors (squared errors of numbers) that is corrected
+    for the shared training rows.
     """
+    import numpy as np
     from sklearn.model_selection import KFold, StratifiedKFold
 
     from ...evaluation import compare
@@ -41,21 +47,25 @@ def command(run):
     cv = folds(run.params["folds"], shuffle=True, random_state=run.seed)
     with run.watched():
         found = compare(models, table.X, y, cv=cv, tests=["corrected_t"], n_jobs=run.jobs)
-    measure = "error rate" if task == "classification" else "mean squared error"
+    classes = task == "classification"
+    measure = "accuracy" if classes else "RMSE"
+    values = 100 * (1 - found.values) if classes else np.sqrt(found.values)
     headers = ["method", measure, "deviation", "support", "p"]
     rows = [
         (name, float(v.mean()), float(v.std(ddof=1)), float(s.mean()), float(p))
         for name, v, s, p in zip(
-            found.names, found.values, found.n_support, found.pvalues("corrected_t"), strict=True
+            found.names, values, found.n_support, found.pvalues("corrected_t"), strict=True
         )
     ]
     run.results |= {
         "measure": measure,
+        "unit": "%" if classes else "that of the target",
         "methods": [dict(zip(headers, r, strict=True)) for r in rows],
     }
-    run.table(f"{run.params['folds']} folds", headers, rows)
+    shown = [h + " in %" * (classes and h in ("accuracy", "deviation")) for h in headers]
+    run.table(f"{run.params['folds']} folds", shown, rows)
     if run.params["output"]:
         heads = ["method", *(f"fold {i + 1}" for i in range(found.values.shape[1]))]
-        values = [[n, *v] for n, v in zip(found.names, found.values.tolist(), strict=True)]
-        write_rows(run.params["output"], heads, values)
+        rows = [[n, *v] for n, v in zip(found.names, values.tolist(), strict=True)]
+        write_rows(run.params["output"], heads, rows)
         run.wrote(run.params["output"])

@@ -23,7 +23,9 @@ from .. import _options as options
 def command(run):
     """Cross-validate a model of DATA: its error on rows it has not seen, with a 95 % interval."""
     from ...evaluation import cross_validate
+    from .._app import ExitCode
     from .._choices import choose_task, make_model
+    from .._figures import describe_cross_validation
     from .._files import check_writable, write_rows
     from .._read import read
 
@@ -35,21 +37,15 @@ def command(run):
         result = cross_validate(
             model, table.X, y, cv=run.params["folds"], random_state=run.seed, n_jobs=run.jobs,
         )  # fmt: skip
-    for text in result.warnings:
-        run.warn(text)
-    run.results |= {
-        "measure": result.measure,
-        "error": result.error,
-        "interval": result.interval,
-        "baseline": result.baseline,
-        "fold_errors": result.fold_errors,
-    }
-    run.show(f"{result.measure}  {result.shown} in {len(result.fold_errors)} folds")
-    guess = "the largest class" if task == "classification" else "the mean"
-    run.show(f"always {guess}  {result.format(result.baseline)}")
+    describe_cross_validation(run, result)
+    if result.constant:
+        run.results["constant"] = True
+        run.warn("The model of every fold is constant: it predicts the same for every row.")
+        run.code = run.code or ExitCode.CONSTANT
     if run.params["output"]:
         rows = zip(table.row_labels, result.folds + 1, y, result.predictions, strict=True)
         write_rows(run.params["output"], ["row", "fold", "true", "predicted"], rows)
         run.wrote(run.params["output"])
         run.results["output"] = run.params["output"]
-        run.show(f"predictions  {run.params['output']}")
+        run.show(f"predictions      {run.params['output']}")
+    run.show_time()

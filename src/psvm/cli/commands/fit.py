@@ -9,6 +9,7 @@ from .. import _options as options
     "fit",
     epilog=options.examples(
         "psvm fit train.csv --target diagnosis --model m.psvm",
+        "psvm fit train.csv --target diagnosis --model m.psvm --probability",
         "psvm fit genes.tsv.gz --transpose --target-file classes.csv --model g.psvm",
         "psvm fit large.parquet --target y --memory 64 --model m.psvm",
         "psvm fit a.moments b.moments --held-out site --model m.psvm",
@@ -19,6 +20,10 @@ from .. import _options as options
 @click.argument("more", type=options.FILE, nargs=-1)
 @options.target
 @click.option("--model", type=options.OUTPUT, required=True, help="Where the model goes.")
+@click.option("--cv/--no-cv", default=True, show_default=True,
+              help="Cross-validate, to say how good the model is.")  # fmt: skip
+@options.folds
+@options.probability
 @options.modelling
 @click.option("--held-out", type=click.Choice(["fold", "site"]), default="fold",
               show_default=True, help="What to hold out of the sums of sites.")  # fmt: skip
@@ -28,7 +33,7 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Fit a model to the rows of DATA, or to the sums of sites from psvm moments, and save it.
+    """Fit a model to the rows of DATA or to sums of psvm moments, save it, and say how good it is.
 
     What is not given is chosen and said: classification or regression by the target, the kernel by
     the shape of the data, epsilon by cross-validation. Settings and log go beside the model.
@@ -49,6 +54,7 @@ def command(run):
         model, table, task = _fit_table(run)
     describe_model(run, model, table)
     save_model(run, model, table, task, run.params["model"])
+    run.show_time()
 
 
 def _fit_table(run):
@@ -63,4 +69,22 @@ def _fit_table(run):
     model = make_model(run, table, task)
     with run.watched():
         model.fit(table.X, y)
+    if run.params["cv"]:
+        _cross_validate(run, model, table.X, y)
     return model, table, task
+
+
+def _cross_validate(run, model, X, y):
+    """Say how good the model is on rows it has not seen, if there are enough of them."""
+    from ...evaluation import cross_validate
+    from .._figures import describe_cross_validation
+
+    try:
+        with run.watched():
+            result = cross_validate(
+                model, X, y, cv=run.params["folds"], random_state=run.seed, n_jobs=run.jobs
+            )
+    except ValueError as error:
+        run.warn(f"The model could not be cross-validated: {error}")
+        return
+    describe_cross_validation(run, result)

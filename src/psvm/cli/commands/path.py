@@ -17,13 +17,19 @@ from .. import _options as options
               help="The path ends before more columns than this have a weight.")  # fmt: skip
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
               default="auto", show_default=True, help="What the target is.")  # fmt: skip
-@click.option("--output", type=options.OUTPUT, help="A CSV file: epsilons x weights of columns.")
+@click.option(
+    "--output", type=options.OUTPUT, help="A CSV file: epsilons x weights alpha of columns."
+)
 @click.option("--plot", type=options.OUTPUT, help="A picture: .svg, .pdf or .png.")
 @options.reading
 @options.talking
 @options.runs
 def command(run):
-    """Follow the solutions along decreasing epsilon: which column of DATA enters when."""
+    """Follow the solutions along decreasing epsilon: which column of DATA enters when.
+
+    Output and picture have the weights alpha of the centred columns of length 1, so that sizes can
+    be compared.
+    """
     import numpy as np
 
     from ... import epsilon_path
@@ -67,7 +73,7 @@ def command(run):
     run.table("Columns as they enter", headers, rows)
     if run.params["output"]:
         entered = path.order
-        weights = np.column_stack([path.epsilons, as_dense(path.coefs[:, entered])])
+        weights = np.column_stack([path.epsilons, as_dense(path.alphas[:, entered])])
         heads = ["epsilon", *(names[j] for j in entered)]
         write_rows(run.params["output"], heads, weights.tolist())
         run.wrote(run.params["output"])

@@ -4,6 +4,8 @@ import click
 
 from .. import _options as options
 
+PLURALS = {"score": "scores", "probability": "probabilities"}
+
 
 @click.command(
     "predict",
@@ -23,7 +25,8 @@ from .. import _options as options
 def command(run):
     """Predict the rows of DATA with a saved MODEL.
 
-    Columns are found by name, whatever their order; further columns do not matter.
+    Columns are found by name, whatever their order; further columns do not matter. A model that was
+    fitted with --probability gives the probability of each class as well.
     """
     import numpy as np
 
@@ -61,9 +64,13 @@ def command(run):
         write_rows(run.params["output"], headers, rows)
         run.wrote(run.params["output"])
         run.results["output"] = run.params["output"]
-        run.show(f"{able.sum()} predictions  {run.params['output']}")
+        run.show(f"predictions      {able.sum()} in {run.params['output']}")
     else:
         run.results |= {"rows": table.row_labels, "predictions": predicted, "reasons": reasons}
+        for name, values in zip(headers[2:], columns[2:], strict=True):
+            kind, _, label = name.partition(" of ")
+            if kind in PLURALS:
+                run.results.setdefault(PLURALS[kind], {})[label] = values
         run.table("Predictions", headers, rows)
 
 
@@ -79,3 +86,6 @@ def _answers(run, model, X):
         classes = model.classes_[1:] if scores.shape[1] == 1 else model.classes_
         for label, values in zip(classes, scores.T.tolist(), strict=True):
             yield f"score of {label}", values
+    if hasattr(model, "predict_proba"):
+        for label, values in zip(model.classes_, model.predict_proba(X).T.tolist(), strict=True):
+            yield f"probability of {label}", values

@@ -22,6 +22,7 @@ from .. import _options as options
 @click.option("--n-features", type=click.IntRange(1), default=10, show_default=True,
               help="Number of top features.")  # fmt: skip
 @options.folds
+@options.probability
 @options.modelling
 @options.reading
 @options.general

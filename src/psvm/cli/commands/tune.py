@@ -22,6 +22,7 @@ from .. import _options as options
 )
 @click.option("--folds", type=click.IntRange(2),
               help="Number of real folds. [leave-one-out values of all rows]")  # fmt: skip
+@options.probability
 @options.modelling
 @options.reading
 @options.general
