@@ -211,7 +211,7 @@ def test_report_is_a_whole_page(data, tmp_path):
 
 def test_check_names_what_is_wrong(data, capsys, tmp_path):
     assert run("check", "train.csv", "--target", "diagnosis") == 0
-    (tmp_path / "ragged.csv").write_text("a,b,y\n1,2,x\n3,y\n5,6,x\n")
+    (tmp_path / "ragged.csv").write_text("a,b,y\n1,2,x\n3,y\n5,6,x\n7,8,y\n")
     capsys.readouterr()
     code, result = as_json(capsys, "check", "ragged.csv", "--target", "y")
     assert code == 3 and not result["readable"]

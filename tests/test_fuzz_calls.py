@@ -303,6 +303,7 @@ def _function_arguments():
         "psvm.persistence.load_schema": {"path": "saved.psvm"},
         "psvm.io.atomic_write": {"path": "new.txt"},
         "psvm.io.check_file": {"path": "table.csv"},
+        "psvm.io.describe_file": {"path": "table.csv"},
         "psvm.io.read_table": {"path": "table.csv"},
         "psvm.io.write_table": {"data": X, "path": "new.csv"},
         "psvm.persistence.export_numpy": {"model": number},

@@ -3,6 +3,7 @@
 from .._atomic import atomic_write
 from ._blocks import open_blocks
 from ._check import check_file
+from ._describe import ColumnDescription, FileDescription, describe_file
 from ._errors import DataError, Finding, Severity
 from ._kinds import relates_rows
 from ._quality import find_warnings, is_numeric
@@ -13,7 +14,9 @@ from ._write import write_table
 
 __all__ = [
     "Column",
+    "ColumnDescription",
     "DataError",
+    "FileDescription",
     "Finding",
     "Kind",
     "Schema",
@@ -21,6 +24,7 @@ __all__ = [
     "Table",
     "atomic_write",
     "check_file",
+    "describe_file",
     "open_blocks",
     "read_table",
     "write_table",

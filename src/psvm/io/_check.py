@@ -52,35 +52,44 @@ def check_file(path: StrPath, **options: Any) -> list[Finding]:
     path, options = os.fspath(path), ReadOptions(**options)
     check_options(options)
     try:
-        kind = format_of(path) if options.format == "auto" else options.format
-        if kind == "csv":
-            found = _check_text(path, options)
-            if found:
-                return found
-        table = read_with(path, options)
+        table, errors = find_errors(path, options)
+        if errors or table is None:
+            return errors
+        if options.target_file is not None:
+            table = read_with(path, options)
     except DataError as error:
-        return [_of_error(error)]
+        return [of_error(error)]
     except ImportError as error:
         return [Finding(Severity.ERROR, str(error))]
     return [*_look_at(table), *(Finding(Severity.INFO, note) for note in table.detection)]
 
 
-def _of_error(error):
+def of_error(error):
+    """An error as a finding."""
     return Finding(Severity.ERROR, error.message, error.line, error.column, error.advice)
 
 
+def find_errors(path, options):
+    """What a file holds, None if that cannot be told, and the rows that cannot be read."""
+    kind = format_of(path) if options.format == "auto" else options.format
+    if kind == "csv":
+        return _check_text(path, options)
+    return read_with(path, options), []
+
+
 def _check_text(path, options):
-    """The rows that cannot be read."""
+    """The same of text."""
     text = set()
     while True:
         try:
             with Source(path, options.encoding) as source:
                 checking = _Checking(source, options, text)
+                table = None
                 try:
-                    checking.table()
+                    table = checking.table()
                 except DataError as error:
-                    checking.found.append(_of_error(error))
-                return _gathered(checking.found)
+                    checking.found.append(of_error(error))
+                return table, _gathered(checking.found)
         except TextColumn as found:
             text.add(found.column)
 
@@ -111,7 +120,7 @@ class _Checking(Reading):
         try:
             super()._stopped(why)
         except DataError as error:
-            self.found.append(_of_error(error))
+            self.found.append(of_error(error))
             if len(self.found) >= MOST:
                 raise DataError(
                     f"There are more than {MOST} errors; the rest of the file was not read."

@@ -67,6 +67,8 @@ class Raw:
 
 def assemble(raw, options):
     """The `Table` of a file."""
+    if options.raw:
+        return raw
     refuse_repeated(raw.names, raw.source)
     markers = options.markers
     for j, cells in raw.texts.items():
@@ -77,8 +79,8 @@ def assemble(raw, options):
     else:
         columns, places = _judge(raw, options)
     used = [(places[k], column) for k, column in enumerate(columns) if column.used]
-    X = _matrix(raw, used)
-    y, absent = _target(raw, options)
+    X = matrix_of(raw, used)
+    y, absent = target_of(raw, options)
     labels = _labels(raw, columns if options.schema == "infer" else ())
     keep = _treat_missing(raw, options, X, used, absent)
     if keep is not None:
@@ -326,7 +328,7 @@ def _by_place(raw, schema):
 # --- the matrix
 
 
-def _matrix(raw, used):
+def matrix_of(raw, used):
     """Numbers and codes of the columns in use."""
     where = {j: k for k, j in enumerate(raw.numbers)}
     whole = [where.get(j) for j, _ in used]
@@ -399,7 +401,7 @@ def _own_names(raw, columns):
     return None
 
 
-def _target(raw, options):
+def target_of(raw, options):
     """The target, and which rows have none."""
     j = raw.target
     if j is None:

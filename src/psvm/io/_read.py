@@ -171,8 +171,10 @@ def read_with(path, options):
     kind = format_of(path) if options.format == "auto" else options.format
     reader = {"csv": read_csv, "xlsx": read_workbook, **READERS}[kind]
     table = reader(path, options)
+    if options.raw and not isinstance(table, Table):
+        return table
     if options.target_file is not None:
-        _join_target(table, options)
+        join_target(table, options)
     if table.schema is None and options.schema is not None:  # sequences have no columns
         given = isinstance(options.schema, Schema)
         table.schema = options.schema if given else numbers_schema(None, 0)
@@ -236,7 +238,7 @@ def format_of(path):
     return "svmlight" if SVMLIGHT.fullmatch(first) and b"," not in first else "csv"
 
 
-def _join_target(table, options):
+def join_target(table, options):
     """Set the target of a table from a file of its own."""
     names, values, title = _read_target(os.fspath(options.target_file), table, options)
     n = table.X.shape[0]

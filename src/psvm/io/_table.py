@@ -36,6 +36,8 @@ class ReadOptions:
     na_values: Any = None
     types: Any = None
     leave_out: bool = True
+    raw: bool = False
+    """Whether the columns as they were read are wanted, a `Raw` where there is one."""
 
     def __post_init__(self):
         self._check_lists()

@@ -4,11 +4,17 @@ import click
 
 from .. import _options as options
 
+MOST_COLUMNS = 60
+"""Columns that are all listed; of more, those that are used as numbers are counted."""
+TARGETS = ("target", "class", "label", "outcome", "diagnosis", "response", "y")
+"""Names that a target often has."""
+
 
 @click.command(
     "check",
     epilog=options.examples(
         "psvm check train.csv --target diagnosis",
+        "psvm check genes.tsv.gz --transpose --target-file classes.csv",
     ),
 )
 @options.data
@@ -17,21 +23,97 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Say what is wrong with the file DATA and what was detected; exit code 3 if unusable."""
-    from ...io import Severity, check_file
+    """Describe each column of the file DATA, say what is wrong, and what to do next.
+
+    Exit code 3 if psvm fit could not use the file with these options.
+    """
+    from ...io import Severity, describe_file
     from .._app import ExitCode, as_options
     from .._read import reading_options
 
-    found = check_file(
-        run.params["data"], target=run.params["target"], **reading_options(run.params)
-    )
-    for finding in found:
+    target = run.params["target"]
+    with run.watched():
+        found = describe_file(run.params["data"], target=target, **reading_options(run.params))
+        if found.n_rows == 0 and target is not None and target.removeprefix("-").isdigit():
+            by_place = reading_options(run.params) | {"target": int(target)}
+            found = describe_file(run.params["data"], **by_place)
+    if found.n_rows:
+        run.show(f"{found.n_rows} rows, {len(found.columns)} columns" * bool(found.columns)
+                 or f"{found.n_rows} rows")  # fmt: skip
+    _show_columns(run, found.columns)
+    if found.classes:
+        shares = (f"{k} {n} ({100 * n / sum(found.classes.values()):.1f} %)"
+                  for k, n in list(found.classes.items())[:10])  # fmt: skip
+        more = f" and {len(found.classes) - 10} more" if len(found.classes) > 10 else ""
+        run.show(f"classes of {found.target}: {', '.join(shares)}{more}")
+    for finding in found.findings:
         run.show(as_options(str(finding)))
-    run.results["findings"] = [
-        {"severity": f.severity.value, "message": f.message, "line": f.line, "column": f.column,
-         "advice": f.advice}
-        for f in found
-    ]  # fmt: skip
-    run.results["readable"] = all(f.severity is not Severity.ERROR for f in found)
-    if not run.results["readable"]:
+    readable = all(f.severity is not Severity.ERROR for f in found.findings)
+    command = _command(run, found)
+    if command:
+        run.show(f"next: {command}")
+    run.results |= {
+        "n_rows": found.n_rows,
+        "columns": [
+            {"name": c.name, "type": c.kind.value, "values": c.values, "missing": c.missing,
+             "use": c.use}
+            for c in found.columns
+        ],
+        "target": found.target,
+        "classes": found.classes,
+        "findings": [
+            {"severity": f.severity.value, "message": f.message, "line": f.line,
+             "column": f.column, "advice": as_options(f.advice)}
+            for f in found.findings
+        ],
+        "readable": readable,
+        "next": command,
+    }  # fmt: skip
+    if not readable:
         run.code = ExitCode.BAD_DATA
+
+
+def _show_columns(run, columns):
+    """The data dictionary."""
+    plain = [c for c in columns if c.use == "used" and c.kind.value == "number"]
+    shown = columns
+    if len(columns) > MOST_COLUMNS:
+        gaps = [c.missing for c in plain]
+        if plain:
+            run.show(
+                f"{len(plain)} columns of numbers are used, such as {plain[0].name} "
+                f"({plain[0].values}); missing in them: at most {max(gaps):.1f} %"
+            )
+        shown = [c for c in columns if c not in plain][:MOST_COLUMNS]
+        others = len(columns) - len(plain)
+        if others > MOST_COLUMNS:
+            run.show(f"{others} other columns, the first {MOST_COLUMNS} of them:")
+    rows = [(c.name, c.kind.value, c.values, f"{c.missing:.1f} %", c.use) for c in shown]
+    if rows:
+        run.table("Columns", ["column", "type", "values", "missing", "use"], rows)
+
+
+def _command(run, found):
+    """The command that fits a model, with the options that the file needs; None if unknown."""
+    import shlex
+
+    if not found.n_rows or found.options is None:
+        return None
+    given = [a for a in run.ctx.obj[1:] if a not in ("--json", "-q", "--quiet", "-v", "--verbose")]
+    words = ["psvm", "fit", *given]
+    if found.target is None:
+        names = [c.name for c in found.columns if c.kind.value != "identifier"]
+        if not names:
+            return None
+        likely = [name for name in names if name.lower() in TARGETS]
+        words += ["--target", likely[0] if likely else names[-1]]
+    advice = found.options
+    if "missing" in advice and "--missing" not in given:
+        words += ["--missing", {"nan": "impute"}.get(advice["missing"], advice["missing"])]
+    for marker in dict.fromkeys(advice.get("na_values", ())):
+        words += ["--na-values", marker]
+    for name, kind in advice.get("types", {}).items():
+        words += ["--type", f"{name}={kind}"]
+    for name in advice.get("ignore", ()):
+        words += ["--ignore", name]
+    return shlex.join([*words, "--model", "m.psvm"])
