@@ -1,8 +1,6 @@
 """Folds and scores of a cross-validation, whatever describes them."""
 
 import numpy as np
-from sklearn.metrics import get_scorer_names
-from sklearn.model_selection import check_cv
 
 from ._validation import check_choice, refuse_sparse, shown
 
@@ -12,6 +10,8 @@ N_FOLDS = 5
 
 def make_splits(cv, X, y, *, classifier, groups=None):
     """The folds that a parameter `cv` means, as a list of pairs of indices: training and test."""
+    from sklearn.model_selection import check_cv
+
     refuse_sparse(cv, "cv must be a number, a splitter or a list of folds, not a sparse matrix.")
     try:
         folds = list(check_cv(cv, y, classifier=classifier).split(X, y, groups))
@@ -39,6 +39,8 @@ def _indices(part, n):
 def check_scoring(scoring):
     """Check the parameter `scoring`: None, a name that scikit-learn knows, or a scorer."""
     if isinstance(scoring, str):
+        from sklearn.metrics import get_scorer_names
+
         check_choice("scoring", scoring, get_scorer_names())
     elif scoring is not None and not callable(scoring):
         raise ValueError(f"scoring must be a name or a callable, got {shown(scoring)}.")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
 
 from ..matrix import block_slices
 from ._sigmoid import Sigmoid, known_rows, log_odds, smoothed
@@ -48,6 +47,8 @@ def fit_steps(f, positive, weights, unit=1.0):
     f, positive, weights = known_rows(f, positive, weights)
     if positive.all() or not positive.any():
         return Steps(np.zeros(1), constant(np.zeros(1)))
+    from sklearn.isotonic import IsotonicRegression
+
     found = IsotonicRegression().fit(f, smoothed(positive, weights, unit), weights)
     return Steps(found.X_thresholds_, found.y_thresholds_)
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
-from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -231,6 +230,9 @@ def _centres(X, weights, count, rng):
     distinct = _at_most_distinct(X, count)
     if distinct <= count:
         return _sample(X, weights, count, rng)
+    # It brings half of scikit-learn along, and few models have such landmarks.
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+
     if X.shape[0] < LARGE:
         clusters = KMeans(count, n_init=1, random_state=rng)
     else:

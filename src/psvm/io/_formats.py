@@ -7,7 +7,6 @@ import re
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import load_svmlight_file
 
 from ..kernels import parse_fasta
 from ..matrix import as_dense, drop_columns, missing_entries, stored_values
@@ -38,6 +37,8 @@ def _extra(module, extra):
 
 def read_svmlight(path, options):
     """LIBSVM or svmlight: ``label index:value ...``."""
+    from sklearn.datasets import load_svmlight_file
+
     n_features = None if options.features is None else len(options.features)
     if isinstance(options.schema, Schema):
         n_features = options.schema.n_columns
@@ -61,6 +62,8 @@ def _counts_from_zero(text):
 
 def _svmlight_error(path, text, error):
     """The first line that cannot be read, found by halving."""
+    from sklearn.datasets import load_svmlight_file
+
     lines = text.splitlines(keepends=True)
     low, high = 0, len(lines)
     while high - low > 1:

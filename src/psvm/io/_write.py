@@ -14,7 +14,6 @@ from contextlib import contextmanager
 import numpy as np
 import scipy.io
 import scipy.sparse as sp
-from sklearn.datasets import dump_svmlight_file
 
 from .._atomic import atomic_write
 from .._typing import ArrayLike, MatrixLike, StrPath
@@ -180,6 +179,8 @@ def _write_csv(table, path):
 
 
 def _write_svmlight(table, path):
+    from sklearn.datasets import dump_svmlight_file
+
     y = np.zeros(table.X.shape[0]) if table.y is None else table.y
     if y.dtype.kind not in "biuf":
         raise ValueError("svmlight files hold numbers as targets; code the classes as integers.")

@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import manhattan_distances
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from ._storage import same_storage
@@ -26,6 +25,8 @@ def city_block_tiles(X, Z):
     X, Z = same_storage(X, Z)
     distances, size = partial(cdist, metric="cityblock"), TILE_SIZE
     if sp.issparse(X):
+        from sklearn.metrics.pairwise import manhattan_distances
+
         distances, size = manhattan_distances, TILE
     P = Z.shape[0]
     for rows in row_slices(X.shape[0], P, size=size):
