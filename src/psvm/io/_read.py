@@ -188,7 +188,9 @@ def check_options(options):
     check_choice("missing", options.missing, ("error", "nan", "drop"))
     check_choice("categorical", options.categorical, ("auto", "error", "onehot", "drop"))
     schema = options.schema
-    if not (schema is None or isinstance(schema, Schema) or schema == "infer"):
+    if not (schema is None or isinstance(schema, Schema | str)) or (
+        isinstance(schema, str) and schema != "infer"
+    ):
         raise TypeError(f"schema must be a Schema, 'infer' or None, got {shown(schema)}.")
     check_flag("leave_out", options.leave_out)
     check_choice("format", options.format, ("auto", *FORMATS))

@@ -43,7 +43,7 @@ class ReadOptions:
         self._check_lists()
         self._check_markers()
         self._check_types()
-        if self.categorical == "auto" and self.schema is None:
+        if self.schema is None and isinstance(self.categorical, str) and self.categorical == "auto":
             object.__setattr__(self, "categorical", "error")
 
     @cached_property
@@ -63,6 +63,7 @@ class ReadOptions:
             applied = isinstance(self.schema, Schema)
             markers = self.schema.na_values if applied else NA_VALUES
         listed = is_iterable(markers) and not isinstance(markers, str | bytes)
+        markers = list(markers) if listed else markers
         if not listed or not all(isinstance(m, str) and "\n" not in m for m in markers):
             raise TypeError(f"na_values must be a list of strings, got {shown(markers)}.")
         object.__setattr__(self, "na_values", tuple(markers))

@@ -125,6 +125,8 @@ def write_report(
         feature_names = check_list("feature_names", feature_names)
     if row_names is not None:
         row_names = check_list("row_names", row_names)
+    if schema is not None and not isinstance(schema, Schema):
+        raise TypeError(f"schema must be a psvm.io.Schema or None, got {shown(schema)}.")
     check_integer("random_state", random_state)
     check_flag("verbose", verbose)
     check_members("y", y)
