@@ -82,6 +82,13 @@ class Page:
         while not self._loaded:
             self._note(self._receive())
 
+    def emulate(self, width, scheme):
+        """Show pages in a window of this width to somebody who likes them "light" or "dark"."""
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self._call("Emulation.setDeviceMetricsOverride", **size)
+        likes = [{"name": "prefers-color-scheme", "value": scheme}]
+        self._call("Emulation.setEmulatedMedia", features=likes)
+
     def run(self, script):
         """The value of a JavaScript expression."""
         answer = self._call("Runtime.evaluate", expression=script, returnByValue=True)

@@ -357,3 +357,48 @@ def test_browser_sorts_tables_on_click(browser, page):
     browser.run(press.format(table.format("Selected features"), 1))
     assert sorted(look("Selected features", 1)) == sorted(names)
     assert browser.complaints == []
+
+
+@pytest.mark.parametrize("width", [360, 400, 1100, 1600])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_browser_cuts_nothing_off_in_light_and_dark(browser, page, width, scheme):
+    browser.emulate(width, scheme)
+    browser.open(page.as_uri())
+    assert browser.run("document.documentElement.scrollWidth") <= width
+    # nothing inside has to be scrolled sideways either
+    hidden = (
+        "[...document.querySelectorAll('body *')].filter(e => e.scrollWidth > e.clientWidth + 1"
+    )
+    hidden += " && e.clientWidth > 0).map(e => e.tagName + ' ' + e.className)"
+    assert browser.run(hidden) == []
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = browser.run(colour) == "rgb(255, 255, 255)"
+    assert light == (scheme == "light")
+    assert browser.complaints == []
+
+
+def test_arrows_stand_only_where_sorting_helps(page):
+    text = page.read_text()
+    tables = re.findall(r"<table.*?</table>", text, re.S)
+    for table in tables:
+        rows = table.count("<tr>") - 1
+        numbers = re.search(r'<th scope="col" class="number"', table) is not None
+        assert ("<button" in table) == (rows >= 5 and numbers)
+    assert any("<button" in table for table in tables)
+    assert not all("<button" in table for table in tables)
+
+
+def test_page_says_what_was_chosen_and_folds_the_settings(cancer, tmp_path):
+    X, y = cancer
+    model = PSVCCV(kernel="dyadic").fit(X, y)
+    path = write_report(model, X, y, tmp_path / "r.html", cv=3)
+    page = html.unescape(path.read_text())
+    assert re.search(r"Chosen(, because it is the best)?: epsilon", page)
+    score = model.cv_results_["mean_test_score"]
+    if score[model.best_index_] < score.max():
+        assert f"(mean score {score.max():.4g})" in page and "not clearly worse" in page
+    folded = re.findall(r"<details><summary>(.*?)</summary>", page)
+    assert {"All parameters", "The estimator", "Versions"} < set(folded)
+    assert any(summary.endswith("settings") for summary in folded)
+    result = cross_validate(model, X, y, cv=3)
+    assert f"{100 * result.sensitivity:.1f} %" in page and "specificity: " in page

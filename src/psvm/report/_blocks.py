@@ -33,11 +33,19 @@ class Warnings:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Rows of text and numbers; sorts on click."""
+    """Rows of text and numbers; sorts on click if that helps."""
 
     caption: str
     headers: list
     rows: list
+
+
+@dataclass(frozen=True)
+class Details:
+    """Blocks that few readers need: folded until their summary is pressed."""
+
+    summary: str
+    blocks: list
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ def class_counts(y):
     """Rows of label, number and share."""
     labels, counts = np.unique(y, return_counts=True)
     return [
-        [str(label), int(count), float(count / len(y))]
+        [str(label), int(count), float(100 * count / len(y))]
         for label, count in zip(labels, counts, strict=True)
     ]
 

@@ -7,13 +7,18 @@ from html import escape
 from importlib.resources import files
 from numbers import Integral, Real
 
-from ._blocks import Code, Figure, Notes, Row, TableBlock, Text, Warnings
+from ._blocks import Code, Details, Figure, Notes, Row, TableBlock, Text, Warnings
 
+FEWEST_TO_SORT = 5
+"""Rows from which a table with numbers can be sorted; shorter ones are seen at a glance."""
+MOST_ON_A_PHONE = 3
+"""Columns that fit side by side; of wider tables each row becomes a list there."""
 PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
 style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>{title}</title>
@@ -91,6 +96,12 @@ def _(block: Row) -> str:
 
 
 @_block.register
+def _(block: Details) -> str:
+    inner = "".join(map(_block, block.blocks))
+    return f"<details><summary>{escape(block.summary)}</summary>{inner}</details>"
+
+
+@_block.register
 def _(block: Notes) -> str:
     return f"<ul>{''.join(f'<li>{escape(item)}</li>' for item in block.items)}</ul>"
 
@@ -117,23 +128,37 @@ def _(block: TableBlock) -> str:
         for j in range(len(block.headers))
     ]
     kinds = ["number" if n else "text" for n in numeric]
-    heads = "".join(
-        f'<th scope="col" class="{kind}" aria-sort="none">'
-        f'<button type="button">{escape(header)}</button></th>'
-        for header, kind in zip(block.headers, kinds, strict=True)
+    sortable = len(block.rows) >= FEWEST_TO_SORT and any(numeric)
+    head = _sorting_head if sortable else _head
+    heads = "".join(map(head, block.headers, kinds))
+    body = "\n".join(
+        f"<tr>{''.join(map(_cell, row, kinds, block.headers))}</tr>" for row in block.rows
     )
-    body = "\n".join(f"<tr>{''.join(map(_cell, row, kinds))}</tr>" for row in block.rows)
+    names = ["sortable"] * sortable + ["wide"] * (len(block.headers) > MOST_ON_A_PHONE)
+    name = f' class="{" ".join(names)}"' if names else ""
     return (
-        f'<div class="scroll"><table class="sortable"><caption>{escape(block.caption)}</caption>\n'
+        f'<div class="scroll"><table{name}><caption>{escape(block.caption)}</caption>\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
     )
 
 
-def _cell(value, kind):
+def _head(header, kind):
+    return f'<th scope="col" class="{kind}">{escape(header)}</th>'
+
+
+def _sorting_head(header, kind):
+    return (
+        f'<th scope="col" class="{kind}" aria-sort="none">'
+        f'<button type="button">{escape(header)}</button></th>'
+    )
+
+
+def _cell(value, kind, header):
     key = ""
     if isinstance(value, Real):
         key = f' data-key="{float(value)!r}"' if math.isfinite(value) else ' data-key=""'
-    return f'<td class="{kind}"{key}>{escape(number(value))}</td>'
+    label = f' data-label="{escape(header)}"'
+    return f'<td class="{kind}"{key}{label}>{escape(number(value))}</td>'
 
 
 def number(value):

@@ -185,7 +185,7 @@ def _make(model, X, y, *, title, names, rows, schema, command, notes, cv, n_feat
         (f"{result.measure}, cross-validated", result.shown),
         ("support objects", f"{machine.n_support_} of {np.shape(machine.alpha_)[-1]}"),
         ("certificate", _certificate(machine)),
-        ("data", f"{len(y)} rows" + (f", {X.shape[1]} columns" if is_numeric(X) else "")),
+        ("data", _size(X, y, numbers)),
     ]
     what = "classification" if classifier else "regression"
     return Report(title or f"P-SVM {what}", highlights, [s for s in found if s is not None])
@@ -200,6 +200,14 @@ def _as_numbers(model, X, names, schema):
     if schema is not None:
         return first.transform(X), schema.feature_names_out(first)
     return first.transform(X), [str(name) for name in first.get_feature_names_out()]
+
+
+def _size(X, y, numbers):
+    """Numbers of rows and columns; of categories those of their encoding, too."""
+    if not is_numeric(X):
+        return f"{len(y)} rows"
+    encoded = f" ({numbers.shape[1]} encoded)" * (numbers.shape[1] != X.shape[1])
+    return f"{len(y)} rows, {X.shape[1]} columns{encoded}"
 
 
 def _certificate(machine):

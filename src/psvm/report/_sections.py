@@ -15,7 +15,7 @@ from ..estimators import (
 from ..evaluation import percent
 from ..matrix import matrix_spectrum
 from ..solvers import GroupSolution, epsilon_path
-from ._blocks import Code, Figure, Notes, Row, Section, TableBlock, Text, Warnings
+from ._blocks import Code, Details, Figure, Notes, Row, Section, TableBlock, Text, Warnings
 from ._data import class_counts, column_names, describe
 from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay, varying
 from ._style import BLUE, draw, label, shorten
@@ -35,7 +35,7 @@ def data_section(X, y, classifier, warnings, notes):
     rows = [list(pair) for pair in describe(X, y, classifier)]
     tables = [TableBlock("The data", ["what", "value"], rows)]
     if classifier:
-        tables.append(TableBlock("Classes", ["class", "rows", "share"], class_counts(y)))
+        tables.append(TableBlock("Classes", ["class", "rows", "share in %"], class_counts(y)))
     return Section("Data", [*blocks, Row(tables)])
 
 
@@ -152,19 +152,27 @@ def parameter_section(parts):
     machine = parts.machine
     blocks = []
     if parts.steps:
-        names = ", then ".join(_text(step) for _, step in parts.steps)
+        names = ", then ".join(type(step).__name__ for _, step in parts.steps)
         blocks.append(Text(f"Before the P-SVM sees the columns: {names}."))
     if hasattr(parts.search, "cv_results_"):  # a file does not keep them
         blocks += _search_blocks(parts.search)
     elif isinstance(machine.epsilon, str):
         blocks.append(Text(
-            f"epsilon was chosen by the rule {machine.epsilon!r}, the other parameters were given; "
-            "there was no search over several parameters."
+            f"epsilon {_epsilons(machine)} was chosen by the rule {machine.epsilon!r}, by what the "
+            "model says about rows that were left out; the other parameters were given, and there "
+            "was no search over several parameters."
         ))  # fmt: skip
-    blocks.append(
-        TableBlock("Parameters of the P-SVM", ["parameter", "value"], _parameters(machine))
-    )
-    return Section("Hyper-parameters", [*blocks, Text("All others have their default values.")])
+    else:
+        blocks.append(Text(f"epsilon {_epsilons(machine)} was given; there was no search."))
+    table = TableBlock("Parameters of the P-SVM", ["parameter", "value"], _parameters(machine))
+    others = Text("All others have their default values.")
+    return Section("Hyper-parameters", [*blocks, Details("All parameters", [table, others])])
+
+
+def _epsilons(machine):
+    """The epsilon in use, or its range where machines have their own."""
+    values = np.unique(machine.epsilon_)
+    return " to ".join(f"{value:.4g}" for value in dict.fromkeys((values[0], values[-1])))
 
 
 def _parameters(machine):
@@ -200,11 +208,13 @@ def _search_blocks(search):
     ]
     headers = ["mean score", "deviation", *(n.removeprefix("param_") for n in names)]
     tried = len(results["mean_test_score"])
-    blocks = [Text(f"{tried} settings were tried; the table has the best {len(order)}.")]
+    blocks = [Text(f"{tried} settings were tried. {_choice(search, names, int(order[0]))}")]
+    table = TableBlock("Settings, the best first", headers, rows)
+    folded = Details(f"The best {len(order)} settings", [table])
     try:
         display = SearchDisplay(results)
     except ValueError:  # nothing varies
-        return [*blocks, TableBlock("Settings, the best first", headers, rows)]
+        return [*blocks, folded]
     svg = draw(display.plot, (6.4, 4.0))
     shown = " and ".join(display.params)
     best = float(np.nanmax(results["mean_test_score"]))
@@ -213,7 +223,29 @@ def _search_blocks(search):
         f"Search over {shown}: the best mean score is {best:.4g}.",
         f"Mean score of the folds over {shown}; where other parameters vary, the best of them.",
     )
-    return [*blocks, figure, TableBlock("Settings, the best first", headers, rows)]
+    return [*blocks, figure, folded]
+
+
+def _choice(search, names, best):
+    """What was chosen and why, beside the best where that is another setting."""
+    results, chosen = search.cv_results_, int(search.best_index_)
+
+    def setting(i):
+        values = ", ".join(f"{n.removeprefix('param_')} {_short(results[n][i])}" for n in names)
+        return f"{values} (mean score {results['mean_test_score'][i]:.4g})"
+
+    share = " Here epsilon is a share of the smallest value that selects nothing."
+    share = share * (hasattr(search, "epsilons_") and "param_epsilon" in names)
+    if results["mean_test_score"][chosen] == results["mean_test_score"][best]:
+        return f"Chosen, because it is the best: {setting(chosen)}.{share}"
+    return (
+        f"Best: {setting(best)}. Chosen: {setting(chosen)}, because it is not clearly worse and "
+        f"has fewer support objects.{share}"
+    )
+
+
+def _short(value):
+    return f"{value:.3g}" if isinstance(value, float | np.floating) else _text(value)
 
 
 def matrix_section(parts, X):
@@ -362,10 +394,9 @@ def repeat_section(command, versions, digest, model):
     rows = [[name, version] for name, version in versions.items()]
     blocks = [Code(command)] if command else []
     blocks += [
-        Text("The estimator:"),
-        Code(repr(model)),
         Text(f"Digest (SHA-256) of the rows and the target: {digest}."),
-        TableBlock("Versions", ["what", "version"], rows),
+        Details("The estimator", [Code(repr(model))]),
+        Details("Versions", [TableBlock("Versions", ["what", "version"], rows)]),
     ]
     return Section("To repeat this", blocks)
 

@@ -22,3 +22,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
     table.tBodies[0].append(...rows);
   }));
 }
+// Paper shows what is folded.
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
