@@ -192,6 +192,14 @@ def test_tune_tells_the_best_from_the_chosen(data, capsys):
     assert float(share[2]) * float(share[3]) == pytest.approx(model.epsilon_, rel=1e-2)
 
 
+def test_tune_names_the_loss_that_decides(data, capsys):
+    """Two classes are judged by the log loss of a sigmoid, in folds by squares."""
+    _, result = as_json(capsys, "tune", "classes.csv", *FIT)
+    assert 0 < result["best"]["log_loss"] <= result["chosen"]["log_loss"] < np.log(2)
+    _, result = as_json(capsys, "tune", "classes.csv", *FIT, "--folds", "3")
+    assert 0 < result["best"]["RMSE"] <= result["chosen"]["RMSE"] < 1
+
+
 def test_an_optimum_at_the_end_of_the_grid_is_said(data):
     X, _, t = data
     with pytest.warns(match="The chosen epsilon is the smallest of the grid"):

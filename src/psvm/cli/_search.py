@@ -40,16 +40,20 @@ def describe_search(run, model):
     """Say what is best, what was chosen and why; from now on the search keeps no file."""
     search = unwrap(model).search
     search.set_params(results_file=None)
-    table = search.cv_results_
-    chosen, best = search.best_index_, int(np.nanargmax(table["mean_test_score"]))
+    table, classifies = search.cv_results_, hasattr(search, "classes_")
+    # Scores with fewer rows only say which gamma is worth trying with all.
+    whole = table["n_resources"] == table["n_resources"].max()
+    best = int(np.nanargmax(np.where(whole, table["mean_test_score"], -np.inf)))
+    loss = "log_loss" if classifies and search.cv is None else "RMSE"
     run.results |= {
         "n_settings": len(table["params"]),
-        "chosen": _setting(table, chosen),
-        "best": _setting(table, best),
+        "chosen": _setting(table, search.best_index_, loss),
+        "best": _setting(table, best, loss),
     }
     how = "leave-one-out values" if search.cv is None else f"{search.n_splits_} folds"
-    of = " of the decision values" if hasattr(search, "classes_") else ""
-    run.show(f"tried            {run.results['n_settings']} settings, by the RMSE{of} ({how})")
+    of = " of the decision values" if classifies and loss == "RMSE" else ""
+    by = f"{loss.replace('_', ' ')}{of}"
+    run.show(f"tried            {run.results['n_settings']} settings, by the {by} ({how})")
     why = ", also the best"
     if _shown(run.results["best"]) != _shown(run.results["chosen"]):
         run.show(f"best             {_shown(run.results['best'])}")
@@ -64,20 +68,21 @@ def describe_search(run, model):
         )
 
 
-def _setting(table, i):
+def _setting(table, i, loss):
     """A row of the table of a search by the names that commands use."""
     params = {name: value for name, value in table["params"][i].items() if value != np.inf}
     params = {"epsilon_share": params.pop("epsilon"), **params}
     if isinstance(params["gamma"], str):
         del params["gamma"]
-    score, number = float(table["mean_test_score"][i]), float(table["mean_n_support"][i])
-    return params | {"RMSE": float(np.sqrt(-score)), "n_support": number}
+    value, number = -float(table["mean_test_score"][i]), float(table["mean_n_support"][i])
+    return params | {loss: value if loss == "log_loss" else value**0.5, "n_support": number}
 
 
 def _shown(setting):
     """A setting as text."""
-    names = {"epsilon_share": "epsilon share", "n_support": "support objects"}
-    return ", ".join(f"{names.get(name, name)} {value:.3g}" for name, value in setting.items())
+    names = {"n_support": "support objects"}
+    shown = {names.get(name, name.replace("_", " ")): value for name, value in setting.items()}
+    return ", ".join(f"{name} {value:.3g}" for name, value in shown.items())
 
 
 def without_search(model):

@@ -65,14 +65,20 @@ def _at_edge(table, index, name, parameter):
     chosen = table["params"][index][name]
     if len(values) < FEWEST or chosen not in (values[0], values[-1]) or chosen == np.inf:
         return None
-    here, neighbour = (_best(table, first, name, value) for value in _ends(values, chosen))
-    if here - neighbour <= LEVEL * abs(here):
+    if has_levelled_off(table, name, _ends(values, chosen)):
         return None
     size = "smallest" if chosen == values[0] else "largest"
     return (
         f"The chosen {name} is the {size} that was tried, {chosen:.3g}: a "
         f"{size.replace('est', 'er')} one may be better. Give {parameter} such values."
     )
+
+
+def has_levelled_off(table, name, ends):
+    """Whether the value at the end of a grid is hardly better than its neighbour."""
+    first = table["n_resources"] == table["n_resources"].min()
+    here, neighbour = (_best(table, first, name, value) for value in ends)
+    return here - neighbour <= LEVEL * abs(here)
 
 
 def _ends(values, chosen):

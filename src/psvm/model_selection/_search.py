@@ -21,6 +21,7 @@ from ..estimators import (
     digests_of,
     relaxation_of,
 )
+from ._edges import has_levelled_off
 from ._grid import (
     FACTOR,
     FARTHEST,
@@ -182,7 +183,8 @@ class PathSearch:
         if gamma == gammas[-1]:
             new = gamma * FACTOR
             return [new] if new < max(self.gammas) * FACTOR ** (FARTHEST + 0.5) else []
-        if gamma == gammas[0]:
+        # Wider and wider kernels become polynomials, which go astray beyond the training objects.
+        if gamma == gammas[0] and not has_levelled_off(table, "gamma", gammas[:2]):
             new = gamma / FACTOR
             return [new] if new > min(self.gammas) / FACTOR ** (FARTHEST + 0.5) else []
         return []

@@ -349,41 +349,44 @@ class SearchDisplay:
         """
         ax = new_axes(ax, type(self).__name__)
         values = [_values(self.results, name) for name in self.params]
-        scores, spread = self._best(values)
+        scores, spread, best = self._best(values)
         if len(values) == 1:
-            self._draw_line(ax, values[0], scores, spread)
+            self._draw_line(ax, values[0], scores, spread, best[0])
         else:
-            self._draw_surface(ax, values, scores)
+            self._draw_surface(ax, values, scores, best)
         self.ax_, self.figure_, self.scores_ = ax, ax.figure, scores
         return self
 
     def _best(self, values):
-        """Best mean score for each value of the parameters, and its standard deviation."""
+        """Best mean score for each value of the parameters, its deviation, and the best of all."""
         columns = [self.results[f"param_{name}"] for name in self.params]
         mean = np.asarray(self.results["mean_test_score"], dtype=float)
         std = np.asarray(self.results.get("std_test_score", np.zeros(len(mean))), dtype=float)
         scores = np.full([len(v) for v in values], np.nan)
         spread = np.zeros(scores.shape)
-        for row in np.flatnonzero(np.isfinite(mean)):
-            cell = tuple(v.index(c[row]) for v, c in zip(values, columns, strict=True))
-            if not scores[cell] >= mean[row]:
-                scores[cell], spread[cell] = mean[row], std[row]
-        return scores, spread
+        # Scores with fewer rows give way to those with all.
+        whole = with_all_rows(self.results)
+        for rows in (~whole, whole):
+            latest = np.full(scores.shape, np.nan)
+            for row in np.flatnonzero(rows & np.isfinite(mean)):
+                cell = tuple(v.index(c[row]) for v, c in zip(values, columns, strict=True))
+                if not latest[cell] >= mean[row]:
+                    latest[cell] = scores[cell] = mean[row]
+                    spread[cell] = std[row]
+        return scores, spread, np.unravel_index(np.nanargmax(latest), scores.shape)
 
-    def _draw_line(self, ax, values, scores, spread):
+    def _draw_line(self, ax, values, scores, spread, best):
         places = np.arange(len(values))
         ax.errorbar(places, scores, yerr=spread, color=BLUE, marker="o", capsize=3)
-        best = np.nanargmax(scores)
         ax.plot(places[best], scores[best], "*", color=VERMILLION, markersize=14, label="best")
         ax.set_xticks(places, [_tick(v) for v in values], rotation=45 if len(values) > 8 else 0)
         ax.set(xlabel=_short(self.params[0]), ylabel="mean score of the folds")
         ax.legend()
 
-    def _draw_surface(self, ax, values, scores):
+    def _draw_surface(self, ax, values, scores, best):
         shown = ax.imshow(scores, cmap=SEQUENTIAL, aspect="auto", origin="lower")
         bar = ax.figure.colorbar(shown, ax=ax)
         bar.set_label("mean score of the folds")
-        best = np.unravel_index(np.nanargmax(scores), scores.shape)
         ax.plot(best[1], best[0], "*", color="white", markeredgecolor="black", markersize=15)
         for axis, ticks in ((ax.yaxis, values[0]), (ax.xaxis, values[1])):
             step = 1 + (len(ticks) - 1) // MOST_TICKS
@@ -393,6 +396,12 @@ class SearchDisplay:
         ax.set_title("the star marks the best", fontsize=9)
         for side in ax.spines.values():
             side.set_visible(False)
+
+
+def with_all_rows(results):
+    """Which settings were tried with the most rows: all of them, unless a search says otherwise."""
+    rows = np.asarray(results.get("n_resources", np.zeros(len(results["mean_test_score"]))))
+    return rows == rows.max()
 
 
 def varying(results):

@@ -17,7 +17,14 @@ from ..matrix import matrix_spectrum
 from ..solvers import GroupSolution, epsilon_path
 from ._blocks import Code, Details, Figure, Notes, Row, Section, TableBlock, Text, Warnings
 from ._data import class_counts, column_names, describe
-from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay, varying
+from ._displays import (
+    EpsilonPathDisplay,
+    SearchDisplay,
+    SpectrumDisplay,
+    SupportDisplay,
+    varying,
+    with_all_rows,
+)
 from ._style import BLUE, draw, label, shorten
 
 LARGEST_MATRIX = 2000
@@ -196,7 +203,7 @@ def _parameters(machine):
 def _search_blocks(search):
     results = search.cv_results_
     names = [f"param_{name}" for name in varying(results)]
-    order = np.argsort(-np.asarray(results["mean_test_score"]), kind="stable")[:SHOWN]
+    order = np.lexsort((-np.asarray(results["mean_test_score"]), ~with_all_rows(results)))[:SHOWN]
     std = results.get("std_test_score", np.full(len(results["mean_test_score"]), np.nan))
     rows = [
         [
@@ -217,7 +224,7 @@ def _search_blocks(search):
         return [*blocks, folded]
     svg = draw(display.plot, (6.4, 4.0))
     shown = " and ".join(display.params)
-    best = float(np.nanmax(results["mean_test_score"]))
+    best = float(np.nanmax(results["mean_test_score"][with_all_rows(results)]))
     figure = Figure(
         svg,
         f"Search over {shown}: the best mean score is {best:.4g}.",
