@@ -104,6 +104,9 @@ COUNTS = ("n_permutations", "n_bootstrap")
 RESULTS = {
     "psvm.EpsilonPath",
     "psvm.FoldMoments",
+    "psvm.SiteMoments",
+    "psvm.io.ColumnDescription",
+    "psvm.io.FileDescription",
     "psvm.HeldOut",
     "psvm.MatrixSpectrum",
     "psvm.Moments",
@@ -289,6 +292,7 @@ def _function_arguments():
     survey = psvm.RowSurvey.of(X, CODES, labels=True)
     plan = psvm.MomentsPlan.make(psvm.PSVC(landmarks="random", n_landmarks=5), survey)
     sums = plan.moments(X, CODES)
+    site = psvm.SiteMoments.of(plan, [(X, CODES)], least=1)
     return {
         "psvm.solve": {"K": X, "y": Y, "epsilon": 0.5},
         "psvm.epsilon_path": {"K": X, "y": Y, "n_epsilons": 5},
@@ -403,6 +407,14 @@ def _function_arguments():
         "psvm.RowSurvey.of": {"X": X, "y": Y, "labels": False},
         "psvm.MomentsPlan.make": {"model": psvm.PSVC(n_landmarks=5), "survey": survey},
         "psvm.MomentsPlan.moments": data,
+        "psvm.SiteMoments.of": {"plan": plan, "blocks": psvm.RowBlocks(X, CODES), "least": 1},
+        "psvm.fit_sites": {"model": psvm.PSVC(epsilon=0.5), "sites": [site]},
+        "psvm.estimators.cluster_centres": {"X": X, "n_clusters": 2, "least": 2},
+        "psvm.io.open_blocks": {"source": "table.csv", "target": "b"},
+        "psvm.persistence.save_moments": {"site": site, "path": "new.moments"},
+        "psvm.persistence.load_moments": {"path": "saved.moments"},
+        "psvm.persistence.save_plan": {"plan": plan, "path": "new.plan"},
+        "psvm.persistence.load_plan": {"path": "saved.plan"},
         "psvm.fit_moments": {"model": psvm.PSVC(epsilon=0.5), "plan": plan, "sums": sums},
         "psvm.Moments.of": {"K": X, "y": X[:, 0]},
         "psvm.Moments.coef": {"alpha": X[0]},
@@ -601,6 +613,9 @@ def guarded(tmp_path, monkeypatch):
     with open("some.fa", "w") as fasta:
         fasta.write(">a\nACGT\n")
     psvm.save(fitted("psvm.PSVR"), "saved.psvm")
+    site = _function_arguments()[0]["psvm.persistence.save_moments"]["site"]
+    psvm.persistence.save_moments(site, "saved.moments")
+    psvm.persistence.save_plan(site.plan, "saved.plan")
     calls()
     with open("/proc/self/statm") as statm:
         used = int(statm.read().split()[0]) * resource.getpagesize()

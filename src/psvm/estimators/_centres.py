@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from .._typing import ArrayLike
-from .._validation import check_array, check_integer
+from .._validation import check_array, check_integer, check_seed
 from ..matrix import row_hashes
 from ._sites import LEAST
 
@@ -48,6 +48,7 @@ def cluster_centres(
     X = check_array("X", X, dtype=np.float64)
     check_integer("n_clusters", n_clusters, least=1)
     check_integer("least", least, least=1)
+    check_seed("random_state", random_state)
     hashes = row_hashes(X)
     n_distinct = len(np.unique(hashes))
     if n_distinct < least:

@@ -27,6 +27,7 @@ from ._docstrings import PARAGRAPHS
 from ._fit_blocks import BlockOptions, fit_blocks
 from ._fit_dask import answered, fit_dask
 from ._incremental import add_rows, take_rows
+from ._kernel import kernel_name
 from ._target import Labels, prepare
 
 
@@ -34,6 +35,13 @@ def has_probability(model):
     """Whether `predict_proba` is there; else an AttributeError says why not."""
     if not model.probability:
         raise AttributeError("predict_proba needs probability=True or 'isotonic'.")
+    return True
+
+
+def _reads_blocks(model):
+    """Whether rows may come one after the other; else an AttributeError says why not."""
+    if kernel_name(model.kernel) == "precomputed":
+        raise AttributeError("kernel='precomputed' needs all rows at once.")
     return True
 
 
@@ -242,6 +250,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         self.classes_ = labels.classes
         return self
 
+    @available_if(_reads_blocks)
     def partial_fit(
         self,
         X: MatrixLike | RowBlocks,
@@ -272,6 +281,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         """
         return add_rows(self, X, y, sample_weight, classes=classes, standardize=standardize)
 
+    @available_if(_reads_blocks)
     def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model without some rows that it has seen.
 
@@ -444,6 +454,7 @@ class PSVR(RegressorMixin, BasePSVM):
         X, numbers, weights = prepare(self, X, y, sample_weight)
         return self._fit(X, numbers, weights, solver)
 
+    @available_if(_reads_blocks)
     def partial_fit(
         self,
         X: MatrixLike | RowBlocks,
@@ -471,6 +482,7 @@ class PSVR(RegressorMixin, BasePSVM):
         """
         return add_rows(self, X, y, sample_weight, standardize=standardize)
 
+    @available_if(_reads_blocks)
     def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model without some rows that it has seen.
 

@@ -12,7 +12,7 @@ from .._progress import steps
 from .._threads import threads
 from .._validation import check_choice, check_integer, shown
 from ..kernels import Rescaled
-from ..matrix import FoldMoments, RowBlock, as_dense, check_block, row_hashes
+from ..matrix import FoldMoments, RowBlocks, as_dense, check_block, row_hashes
 from ._base import check_psvm
 from ._description import is_measured
 from ._fit_moments import fit_moments
@@ -80,12 +80,12 @@ class SiteMoments:
         SiteMoments
         """
         check_integer("least", least, least=1)
+        if not isinstance(plan, MomentsPlan):
+            raise TypeError(f"plan must be a MomentsPlan, got {shown(plan)}.")
         sums, counts = plan.start(), _Counts(plan, least)
+        blocks = blocks if isinstance(blocks, RowBlocks) else RowBlocks(blocks)
         with threads():
             for block in steps(blocks, "block"):
-                if not isinstance(block, RowBlock):
-                    X, y, weights = (*block, None)[:3]
-                    block = RowBlock(X, y, weights, name)
                 block = check_block(block, plan.n_features)
                 plan.add(sums, block)
                 counts.add(block)

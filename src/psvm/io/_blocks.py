@@ -97,7 +97,7 @@ def _paths(source):
     """The files and zarr stores that are meant."""
     if isinstance(source, str | os.PathLike):
         source = [source]
-    elif not is_iterable(source):
+    elif hasattr(source, "shape") or not is_iterable(source):
         raise TypeError(f"source must be a path or a list of paths, got {shown(source)}.")
     found = []
     for path in source:

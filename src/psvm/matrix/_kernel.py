@@ -180,7 +180,7 @@ class KernelMatrix(DataMatrix):
 def _part(K_b, rows, index):
     """``K_b[rows][:, index]`` as doubles by columns."""
     if K_b.flags.c_contiguous:
-        return gather_rows(K_b, rows, index)
+        return gather_rows(K_b, np.ascontiguousarray(rows), np.ascontiguousarray(index))
     return np.asfortranarray(K_b[np.ix_(rows, index)], dtype=np.float64)
 
 

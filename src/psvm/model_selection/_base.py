@@ -87,13 +87,12 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _fit(self, X, y, sample_weight):
         model = self._model(**{name: getattr(self, name) for name in self._shared})
-        self._check_search()
         check_psvm(model)
+        self._check_search()
         if isinstance(X, RowBlocks):
             return self._fit_blocks(model, X, y, sample_weight)
-        if getattr(self, "multi_class", None) == "auto" and (
-            self.cv is not None or np.isfinite(list(self.Cs)).any()
-        ):
+        exact = self.cv is None and np.isinf(list(self.Cs)).all()
+        if not exact and getattr(model, "multi_class", None) == "auto":
             model.set_params(multi_class="ovo")
         checked, target, weights = prepare(model, X, y, sample_weight)
         search = PathSearch(self, model, checked, target, weights, sample_weight)
