@@ -575,6 +575,16 @@ def test_a_killed_fit_goes_on(tmp_path):
     assert_array_equal(results[0]["b"], results[1]["b"])
 
 
+def test_a_checkpoint_that_cannot_be_written_is_told_before_any_row_is_read(tmp_path):
+    def unread():
+        raise AssertionError("a row was asked for")
+
+    with pytest.raises(FileNotFoundError, match="no such directory"):
+        PSVC().fit(RowBlocks(unread), checkpoint=tmp_path / "none" / "a.checkpoint")
+    with pytest.raises(TypeError, match="checkpoint must be"):
+        PSVC().fit(RowBlocks(unread), checkpoint=3)
+
+
 def test_checkpoints_are_checked(tmp_path, monkeypatch):
     monkeypatch.setattr("psvm.estimators._checkpoint.SECONDS", 0.0)
     monkeypatch.setattr("psvm.matrix._row_blocks.GATHERED", 1)

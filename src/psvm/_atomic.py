@@ -7,9 +7,21 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any, Literal
 
 from ._typing import StrPath
+
+
+def check_writable(*paths):
+    """Complain before any work that a file could not be written at its end."""
+    for path in filter(None, paths):
+        path = Path(path)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(2, "There is no such directory", str(path.parent))
+        place = path if path.exists() else path.parent
+        if not os.access(place, os.W_OK):
+            raise PermissionError(13, "It may not be written to", str(place))
 
 
 @contextmanager

@@ -1,19 +1,8 @@
 """Places for output."""
 
 import csv
-import os
-from pathlib import Path
 
-
-def check_writable(*paths):
-    """Complain before any work that a file could not be written at its end."""
-    for path in filter(None, paths):
-        path = Path(path)
-        if not path.parent.is_dir():
-            raise FileNotFoundError(2, "There is no such directory", str(path.parent))
-        place = path if path.exists() else path.parent
-        if not os.access(place, os.W_OK):
-            raise PermissionError(13, "It may not be written to", str(place))
+from .._atomic import check_writable as check_writable
 
 
 def write_rows(path, headers, rows):

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.base import is_classifier
 
+from .._atomic import check_writable
 from .._progress import progress, steps
 from .._threads import threads
 from .._typing import StrPath
+from .._validation import check_path
 from ..matrix import gathered_blocks
 from ._base import check_psvm
 from ._checkpoint import Checkpoint
@@ -62,6 +64,9 @@ def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
         raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
     if options.qr and not blocks.rereadable:
         raise ValueError("qr=True reads the rows once more, which an iterator does not allow.")
+    if options.checkpoint is not None:
+        check_path("checkpoint", options.checkpoint)
+        check_writable(options.checkpoint)
     with threads(), progress(type(model).__name__, model.verbose):
         survey, blocks = survey_blocks(blocks, labels=is_classifier(model))
         plan = MomentsPlan.make(

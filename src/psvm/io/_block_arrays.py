@@ -193,7 +193,7 @@ def _opened_group(path, kind):
     try:
         file = h5py.File(path, "r")
     except OSError as error:
-        raise DataError(f"The file cannot be read: {error}.", file=path) from None
+        raise DataError(f"The file cannot be read: {str(error).rstrip('.')}.", file=path) from None
     with file:
         yield file
 

@@ -46,7 +46,9 @@ class ArrowFile:
         except (OSError, ValueError) as error:  # pyarrow's own errors are such
             if isinstance(error, FileNotFoundError | PermissionError):
                 raise
-            raise DataError(f"The file cannot be read: {error}.", file=path) from None
+            raise DataError(
+                f"The file cannot be read: {str(error).rstrip('.')}.", file=path
+            ) from None
         self.names = self.features = list(self.types)
 
     def why_not_numbers(self, name):
@@ -88,7 +90,9 @@ class ArrowFile:
         return column.to_numpy(zero_copy_only=False)
 
     def _error(self, error, first):
-        return DataError(f"The rows from {first} on cannot be read: {error}.", file=self.path)
+        return DataError(
+            f"The rows from {first} on cannot be read: {str(error).rstrip('.')}.", file=self.path
+        )
 
 
 class ParquetFile(ArrowFile):
