@@ -11,7 +11,7 @@ from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, object_d
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, Draw, landmarks_for
-from ._more import more_would_pay
+from ._more import gain_of_more
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,8 +232,9 @@ def described_by_some(make, draw, tasks):
     description = make(rows=draw.rows(draw.few))
     if draw.many > draw.few:
         half = np.isin(description.own, draw.rows(draw.few // 2))
-        if more_would_pay(description, half, tasks):
-            return make(rows=draw.rows(draw.many))
+        count = draw.worth(gain_of_more(description, half, tasks))
+        if count > draw.few:
+            return make(rows=draw.rows(count))
     return description
 
 

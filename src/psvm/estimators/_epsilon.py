@@ -25,7 +25,7 @@ FEW, LONGER = 50, 7
 """(so few support objects take no time and may say little: they may have so many sizes,)"""
 GROWTH, TURNED = 1.5, 2
 """or, with more of them, since they were fewer by that factor, or when so many points at the end
-are worse than the best one by more than chance,"""
+(one, where points are dear) are worse than the best one by more than chance,"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 ALMOST_ALL = 0.9
@@ -36,6 +36,9 @@ NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
 FURTHER, LITTLE = 6, 4e6
 """At most so many points of the path are judged at once, until they take so many products."""
+DEAR, MORE = 200, 1.2
+"""Beyond so many support objects a point with fewer than that many times those of the point before
+is passed over, but not two in a row."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -46,7 +49,7 @@ RELAXED = 0.75
 MANY, TALL = 1024, 16
 """Up to so many columns of so many times more rows, paths keep products of all columns instead of
 copies of those in use."""
-JUDGED = 2500
+JUDGED = 2000
 """Leave-one-out values of so many rows, of which the equal ones count as one, say enough."""
 FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
@@ -60,6 +63,8 @@ class PathPoint(NamedTuple):
     n_support: int
     alpha: np.ndarray | None = None
     """The solution for all rows, if that is what the path has."""
+    steps: int = 1
+    """Steps of the grid from the point before."""
 
 
 class Chosen(NamedTuple):
@@ -115,7 +120,7 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     most = largest_support(description, DENSEST * n_distinct, relaxation)
     if rule == "loo":
         rows = np.flatnonzero(judged)
-        blocks = left_out_points(description, problem, y, epsilons, relaxation, rows, most)
+        blocks = left_out_points(description, problem, y, epsilons, relaxation, rows, most, MORE)
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
     # Standard errors are those of all rows.
@@ -142,24 +147,26 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, w
     The path ends at more than `most` support objects. The loss may exceed the smallest by some
     standard `errors`, or by a share that is not `worth` more support objects.
     """
-    found, losses, values = [], [], []
+    found, losses, values, last = [], [], [], -1
     for block in blocks:
         verdicts = judge(np.array([point.decisions for point in block]))
         found += block
-        _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
+        last += sum(point.steps for point in block)
+        _say_where(epsilons[last] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
         sizes = [point.n_support for point in found]
         if path_is_over(values, sizes, most, judge.least, max(GAIN, worth)):
             break
-        if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors):
+        points = 1 if sizes[-1] > DEAR else TURNED
+        if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors, points):
             break
         if clock.over:
-            _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
+            _warn_of_time(epsilons[last] / epsilons[0])
             break
     else:
         if _since_best(values, max(GAIN, worth)) <= PATIENCE:
-            _warn_of_end(epsilons[len(values) - 1] / epsilons[0])
+            _warn_of_end(epsilons[last] / epsilons[0])
     # The last point may have leapt to a support that is too large to be a choice.
     sizes = np.array([point.n_support for point in found])
     values[1:][sizes[1:] > LEAP * most] = np.inf
@@ -167,7 +174,8 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, w
     beyond, error = judge.differences(np.concatenate(losses), best)
     allowed = np.maximum(_good_enough(values[best], errors * error), worth * values[best])
     chosen = int(np.argmax(beyond <= allowed))
-    return Chosen(epsilons[chosen], found[chosen].alpha)
+    place = sum(point.steps for point in found[: chosen + 1]) - 1
+    return Chosen(epsilons[place], found[chosen].alpha)
 
 
 def path_is_over(values, sizes, most, least, gain=GAIN):
@@ -198,12 +206,12 @@ def _has_grown(sizes):
     return len(set(sizes)) > PATIENCE or (len(sizes) > TURNED and sizes[-1] > GROWTH * sizes[0])
 
 
-def _has_turned(judge, losses, errors):
-    """Whether the last points are worse than the best one by more than some standard errors."""
+def _has_turned(judge, losses, errors, points):
+    """Whether so many last points are worse than the best one by more than some standard errors."""
     best = int(np.argmin(judge.mean(losses)))
-    if len(losses) - best <= TURNED:
+    if len(losses) - best <= points:
         return False
-    beyond, error = judge.differences(losses[[best, *range(-TURNED, 0)]], 0)
+    beyond, error = judge.differences(losses[[best, *range(-points, 0)]], 0)
     return bool((np.isfinite(beyond) & (beyond > errors * error))[1:].all())
 
 
@@ -225,30 +233,45 @@ def judged_rows(description):
     return ((np.cumsum(counts) - 1) % step == 0)[groups]
 
 
-def left_out_points(description, problem, y, epsilons, relaxation, rows, most):
-    """Leave-one-out values of `rows` along the exact path of all, some points at a time."""
+def left_out_points(description, problem, y, epsilons, relaxation, rows, most, more=1.0):
+    """Leave-one-out values of `rows` along the exact path of all, some points at a time.
+
+    Large supports that are not so much `more` than the one before are passed over.
+    """
     loo, Q = LeaveOneOut(description, problem, y, rows), description.gram()
     path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
-    alphas = [np.zeros(problem.K.shape[1])]
-    while alphas:
+    path = _apart(path, more, most)
+    ahead = [(1, np.zeros(problem.K.shape[1]))]
+    while ahead:
+        steps, alphas = zip(*ahead, strict=True)
         decisions, _ = loo.decisions(np.array(alphas), Q, relaxation)
         yield [
-            PathPoint(f, np.count_nonzero(alpha), alpha)
-            for alpha, f in zip(alphas, decisions, strict=True)
+            PathPoint(f, np.count_nonzero(alpha), alpha, step)
+            for f, alpha, step in zip(decisions, alphas, steps, strict=True)
         ]
-        alphas = _ahead(path, len(rows), most)
+        ahead = _ahead(path, len(rows), most)
+
+
+def _apart(path, more, most):
+    """The solutions of a path that are to be judged, and how many steps each is from the last."""
+    steps, last = 0, 0
+    for alpha in path:
+        steps, count = steps + 1, np.count_nonzero(alpha)
+        if steps > 1 or count > most or count <= DEAR or count >= more * last:
+            yield steps, alpha
+            steps, last = 0, count
 
 
 def _ahead(path, n_rows, most):
     """The next solutions of a path that ends at more than `most` support objects."""
-    alphas, work = [], 0
-    for alpha in islice(path, FURTHER):
+    ahead, work = [], 0
+    for steps, alpha in islice(path, FURTHER):
         count = np.count_nonzero(alpha)
-        alphas.append(alpha)
+        ahead.append((steps, alpha))
         work += n_rows * count**2
         if count > most or work > LITTLE:
             break
-    return alphas
+    return ahead
 
 
 def _held_out(description, problem, y, epsilons, solver):

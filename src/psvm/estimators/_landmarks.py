@@ -26,6 +26,9 @@ FEW = 700
 """Of hardly more than that, so many describe unless more of them pay."""
 PER_CLASS = 5
 """A class has at least one in so many of them, if pairs of classes have machines of their own."""
+PAYS = 0.11
+"""More of them pay if the last doubling has lowered the squared error by more than this share: as
+many times more as it is larger."""
 WORK = 2.5e10
 """Products of kernel values in a Gram matrix that take a few seconds."""
 LARGE = 20_000
@@ -150,6 +153,10 @@ class Draw:
     def many(self):
         """How many describe where more of them pay: as many as the time allows."""
         return max(self.few, min(MOST, int(np.sqrt(WORK / self.n_distinct))))
+
+    def worth(self, gain):
+        """How many describe where the last doubling has lowered the squared error by this share."""
+        return int(np.clip(self.few * gain / PAYS, self.few, self.many))
 
     def rows(self, count):
         """The rows of about so many objects, increasing; each class has its share or more."""
