@@ -207,10 +207,13 @@ def describe_for(model, X, weights, target, digests=None):
     kernel = choose_kernel(model, X, weights)
     options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}
     if drawn:
-        draw = Draw(X, weights, digests, target.paired)
+        tasks = target.tasks()
+        several = len(tasks) > 1
+        pair = target.classifies and not several
+        draw = Draw(X, weights, digests, target.paired, several=several, pair=pair)
         if draw.n_distinct > MOST:
             make = partial(describe, X, weights, kernel, **options)
-            return described_by_some(make, draw, target.tasks())
+            return described_by_some(make, draw, tasks)
     landmarks = landmarks_for(model, X, weights, kernel)
     return describe(X, weights, kernel, landmarks=landmarks, **options)
 
