@@ -263,9 +263,56 @@ def test_a_column_of_numbers_and_a_few_words_is_an_error_and_markers_can_be_said
     assert "line 5, column 1: '?' in column 'age' is not a number, but most" in said
     assert "--na-values '?'" in said
     assert run(*fit, "--na-values", "?", "--missing", "impute") == 0
-    assert load_schema("m.psvm").na_values == ("?",)
+    assert {"?", "NA"} < set(load_schema("m.psvm").na_values)
     code, result = as_json(capsys, "predict", "m.psvm", "t.csv")
     assert code == 0 and result["n_predicted"] == 60  # the markers are those of the model
+
+
+def test_markers_are_added_to_those_of_pandas_or_replace_them(patients, capsys):
+    patients[3]["age"], patients[5]["age"] = "?", "NA"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm", "--missing", "impute")
+    assert run(*fit, "--na-values", "?") == 0
+    assert run(*fit, "--na-values", "?", "--no-default-na") == 3
+    assert "'NA' in column 'age' is not a number" in capsys.readouterr().err
+    assert run(*fit, "--na-values", "?", "--na-values", "NA", "--no-default-na") == 0
+    assert load_schema("m.psvm").na_values == ("?", "NA")
+    # Prediction adds to the markers of the model.
+    patients[7]["age"] = "-99"
+    save_rows("new.csv", patients)
+    capsys.readouterr()
+    code, result = as_json(capsys, "predict", "m.psvm", "new.csv", "--na-values", "-99")
+    assert code == 0 and result["n_predicted"] == 60
+
+
+def test_a_marker_that_is_given_is_missing_in_the_target_too(patients, capsys):
+    for row in patients[::4]:
+        row["state"] = "None"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm", "--missing", "drop")
+    assert run(*fit) == 0
+    assert "'None' is taken for a class of the target" in capsys.readouterr().err
+    assert "None" in load_schema("m.psvm").target_levels
+    assert run(*fit, "--na-values", "None") == 0
+    assert "is taken for a class" not in capsys.readouterr().err
+    assert "None" not in load_schema("m.psvm").target_levels
+    assert run(*fit, "--no-default-na") == 0  # then it is a word like any other
+    assert "is taken for a class" not in capsys.readouterr().err
+    assert "None" in load_schema("m.psvm").target_levels
+
+
+def test_words_in_a_transposed_table_are_an_error_that_says_what_to_do(tmp_path, capsys):
+    rows = ["gene,s1,s2,s3,s4,s5,s6", "sex,f,m,f,m,f,m", "y,1,2,1,2,1,2", "g,0.1,0.7,0.2,0.9,0,1"]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    fit = ("fit", tmp_path / "t.csv", "--transpose", "--target", "y", "--no-cv", "--model",
+           tmp_path / "m.psvm")  # fmt: skip
+    assert run(*fit) == 3
+    said = capsys.readouterr().err
+    assert "line 2, column 2: 'f'" in said and "A transposed table holds numbers only" in said
+    assert "--ignore 'sex'" in said and "name the row 'sex' as the target" in said
+    assert run("check", tmp_path / "t.csv", "--transpose", "--target", "y") == 3
+    assert "A transposed table holds numbers only" in capsys.readouterr().out
+    assert run(*fit, "--ignore", "sex") == 0
 
 
 def test_a_level_that_looks_like_a_missing_value_is_named(patients, capsys):

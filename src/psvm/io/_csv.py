@@ -287,7 +287,7 @@ class Reading:
         else:
             advice = {}
             if self.options.transpose:
-                advice = {"advice": "Fix the cell; or ignore the row, or name it as the target."}
+                advice = {"advice": self._advise_transposed(cells)}
             elif self.n == 0 and not self.dialect.has_header:
                 advice = {"advice": "If the first line names the columns, say header=True."}
             raise self.complaints.not_a_number(line, column, cell, **advice)
@@ -298,6 +298,17 @@ class Reading:
         if options.transpose or given or isinstance(options.schema, Schema):
             return False
         return options.categorical != "error"
+
+    def _advise_transposed(self, cells):
+        """What to do about a word in a table whose columns are the samples."""
+        names = self.dialect.row_names
+        row = "" if names is None else f" {cells[names]!r}"
+        leave = "" if names is None else f", leave the row out (ignore=[{cells[names]!r}])"
+        return (
+            "A transposed table holds numbers only, but for its target. Fix the cell"
+            f"{leave}, name the row{row} as the target, or write the table with a row for each "
+            "sample."
+        )
 
     def _row_cells(self):
         """The cells of the row at which the parser stopped, split in the plainest way."""

@@ -182,7 +182,8 @@ def _find_header(rows, decimal, options):
     """Whether the first row names the columns.
 
     It does if it has text where the next rows have numbers, if it is shorter by one than they
-    are, or if the target is named in it.
+    are, or if the target is named in it. Columns may be called by numbers, such as samples or
+    wavelengths: then its first cell tells that names of rows stand below it.
     """
     first, body = rows[0], rows[1:]
     if isinstance(options.target, str) and not options.transpose and options.target in first:
@@ -198,6 +199,9 @@ def _find_header(rows, decimal, options):
         named = not is_number(cell, decimal) and cell not in options.markers
         if named and not _is_text(body, j, decimal, options.markers):
             return True
+    above_names = NAMES_OF_ROWS.fullmatch(first[0]) and first[0] not in (row[0] for row in body)
+    if above_names and len(first) > 1 and _is_text(body, 0, decimal, options.markers):
+        return len(set(first)) == len(first)
     # A single column of text, such as labels: its name does not come again.
     if all(_is_text(body, j, decimal, options.markers) for j in range(len(first))):
         below = {cell for row in body for cell in row}
