@@ -523,6 +523,33 @@ def test_help_is_there_for_every_command(capsys):
         assert "Examples:" in text and f"psvm {name}" in text
 
 
+NEEDS_NO_MODEL = ("sklearn", "joblib", "scipy.stats", "scipy.optimize", "pandas", "pyarrow",
+                  "matplotlib", "rich.console")  # fmt: skip
+DRAWS_NOTHING = ("matplotlib", "pyarrow.parquet", "dask", "anndata", "sklearn.ensemble")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["check", "t.csv", "--target", "y"], NEEDS_NO_MODEL),
+        (["convert", "t.csv", "t.npz", "--target", "y"], NEEDS_NO_MODEL),
+        (["fit", "t.csv", "--target", "y", "--model", "m.psvm"], DRAWS_NOTHING),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_commands_import_only_what_they_need(arguments, unwanted, tmp_path):
+    """Start-up is import time: what reads a file does without scikit-learn."""
+    rows = "".join(f"{i % 7},{i * i % 5},{'uv'[i % 7 > 3]}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    code = (
+        "import sys; from psvm.cli import main; code = main(sys.argv[2:]); "
+        "print(code, [m for m in sys.argv[1].split() if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, " ".join(unwanted), *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert found.stdout.splitlines()[-1] == "0 []", found.stderr
+
+
 def test_help_imports_nothing_heavy():
     code = (
         "import sys; from psvm.cli import main; main(['--help']); main(['fit', '--help']); "

@@ -188,7 +188,9 @@ def check(seed, folder, capsys):
     if table.dialect["encoding"] == "latin-1":
         options += ["--encoding", "latin-1"]
     gaps = 0.0 if table.missing == "error" else 0.05
-    repeated = rng.random() < 0.05 and p > 1
+    # The corner of a transposed table is the name of nothing.
+    ends = {table.kinds[0], table.kinds[-1]} if table.transposed else set()
+    repeated = rng.random() < 0.05 and p > 1 and "identifier" not in ends
     if repeated:
         table.names[-1] = table.names[0]
     written = write(train, table, range(n), range(p + 1), rng, gaps=gaps)
@@ -201,7 +203,7 @@ def check(seed, folder, capsys):
     if repeated:
         assert code == 3 and "have the same name" in said and not model.exists()
         return "repeated"
-    assert code == 0, said
+    assert code in (0, 5), said  # 5: the model is constant, and compared like any other
     able = [i for i in range(n) if table.missing == "impute" or not table.has_gap(written[i])]
     kept = [written[i] for i in able]
     pieces, saved = encoder(table, kept), psvm.load(model)

@@ -1,8 +1,11 @@
 """Delimited text, block by block: no more of it is in memory than a few megabytes."""
 
+from itertools import count
+
 import numpy as np
 
 from .._core._csv import Place, RowParser, Stop
+from .._progress import steps
 from ._complaints import Complaints, split_line
 from ._dialect import detect, find_column, not_utf8, suggestion
 from ._errors import DataError
@@ -106,7 +109,7 @@ class Reading:
 
     def table(self):
         """Read all rows."""
-        while True:
+        for _ in steps(count(), "reading", share=self.source.share):
             self._make_room()
             room = min(len(self.values) - self.n, SCRATCH_ROWS)
             spans = np.empty((room, max(len(self.texts), 1), 2), dtype=np.int64)
