@@ -106,6 +106,10 @@ class Reading:
         self.lines = []
         self.known = {}
         self.text_rows = {}
+        schema = options.schema
+        known = isinstance(schema, Schema) and schema.named
+        self.needed = frozenset(c.name for c in schema.used) if known else None
+        """Names of the columns that a model needs; None if all are."""
 
     def table(self):
         """Read all rows."""
@@ -323,11 +327,13 @@ class Reading:
         return split_line(line, self.dialect.delimiter)
 
     def _is_target_row(self, cells):
-        """Whether this is the row of labels of a transposed table, or one to leave out."""
+        """Whether this is the row of labels of a transposed table, or one that is not needed."""
         options, names = self.options, self.dialect.row_names
         if not options.transpose or names is None or len(cells) != len(self.place):
             return False
-        return cells[names] == options.target or cells[names] in options.ignore
+        name = cells[names]
+        unknown = self.needed is not None and name not in self.needed
+        return name == options.target or name in options.ignore or unknown
 
     def _keep_text_row(self, cells):
         self.text_rows[cells[self.dialect.row_names]] = [cells[j] for j in self.numbers]
