@@ -16,14 +16,15 @@ import numpy as np
 from report import environment, markdown_table, write_section
 
 READING = "import numpy, scipy.sparse, click"
-FITTING = "import sklearn.base, sklearn.pipeline, sklearn.preprocessing, sklearn.model_selection, click"
+FITTING = "import sklearn.base, sklearn.pipeline, sklearn.model_selection, click"
 COMMANDS = {
     "psvm check": (["check", "t.csv", "--target", "y"], READING),
     "psvm convert": (["convert", "t.csv", "t.npz", "--target", "y"], READING),
     "psvm fit": (["fit", "t.csv", "--target", "y", "--model", "m.psvm"], FITTING),
-    "psvm fit --no-cv": (["fit", "t.csv", "--target", "y", "--model", "n.psvm", "--no-cv"], FITTING),
+    "psvm fit --no-cv": (["fit", "t.csv", "--target", "y", "--model", "n.psvm", "--no-cv"],
+                         FITTING),
     "psvm predict": (["predict", "m.psvm", "t.csv"], FITTING),
-}
+}  # fmt: skip
 """Commands, and the imports of NumPy, SciPy, scikit-learn and click that stand behind them."""
 MAIN = "import sys; from psvm.cli import main; sys.exit(main(sys.argv[1:]))"
 
