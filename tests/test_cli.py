@@ -3,7 +3,6 @@
 import csv
 import fcntl
 import gzip
-import json
 import os
 import pty
 import resource
@@ -22,22 +21,12 @@ import pytest
 from sklearn.datasets import load_iris
 
 import psvm
+from command import as_json, run, write
 
-pytest.importorskip("click")
-pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
-from psvm.cli import main
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 PSVM = [sys.executable, "-m", "psvm.cli"]
-
-
-def write(path, header, rows):
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
-    return str(path)
 
 
 @pytest.fixture
@@ -56,18 +45,9 @@ def data(tmp_path, monkeypatch):
     return X, y
 
 
-def run(*arguments):
-    return int(main([str(a) for a in arguments]))
-
-
 def rows_of(path):
     with open(path, newline="") as file:
         return list(csv.reader(file))
-
-
-def as_json(capsys, *arguments):
-    code = run(*arguments, "--json")
-    return code, json.loads(capsys.readouterr().out)
 
 
 def test_fit_and_predict_as_the_readme_says(data, capsys):

@@ -12,35 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import psvm
+from command import as_json, run, write
 from psvm.io import Column, DataError, Kind, Schema, read_table
 from psvm.persistence import ModelFileError, load_schema
-
-pytest.importorskip("click")
-pytest.importorskip("rich")
-from psvm.cli import main
-
-
-def write(path, header, rows, delimiter=","):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow(header)
-        writer.writerows(rows)
-    return str(path)
-
-
-def run(*arguments):
-    return int(main([str(a) for a in arguments]))
 
 
 def rows_of(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def as_json(capsys, *arguments):
-    capsys.readouterr()
-    code = run(*arguments, "--json")
-    return code, json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture
