@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from psvm import (
     PSVR,
     PSVRCV,
     Moments,
+    MomentsPlan,
     PSVMSelector,
     RowBlocks,
     RowSurvey,
@@ -320,6 +322,19 @@ def test_chunks_send_few_rows_and_the_sample_is_that_of_all(copies):
     assert len(sent) == 12 * (1 if copies == 1 else 2)
     if copies == 1:
         assert sum(sent) < 2.5 * 20_000
+
+
+def test_dask_knows_how_large_sums_and_surveys_are():
+    """It moves what is small, and keeps as much in memory as it thinks there is room for."""
+    from dask.sizeof import sizeof
+
+    X, r = ring(300)
+    for rows in (X, sp.csr_array(X)):
+        survey = RowSurvey.of(rows, r, labels=False)
+        plan = MomentsPlan.make(PSVR(**SETTINGS), survey)
+        for value in (survey, plan.moments(rows, r), plan.factor([(rows, r)])):
+            pickled = len(pickle.dumps(value, protocol=5))
+            assert 0.8 * pickled < sizeof([value]) < 1.5 * pickled
 
 
 def test_predictions_are_lazy():

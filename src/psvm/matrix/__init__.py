@@ -31,6 +31,7 @@ from ._storage import (
     scaled_columns,
     stacked_rows,
     storage_of,
+    stored_bytes,
     stored_columns,
     stored_parts,
     stored_values,
