@@ -478,7 +478,7 @@ def test_an_error_names_the_chunk(columns):
     X = np.random.default_rng(0).normal(size=(60, columns))
     y = X[:, 0].copy()
     X[41, 1] = np.nan
-    where = r"chunk 2 \(rows 40 to 59\): there is NaN or infinity in row 1 of the block, column 1"
+    where = r"chunk 3 \(rows 41 to 60\): there is NaN or infinity in row 2 of the block, column 2"
     with pytest.raises(ValueError, match=where):
         PSVR(kernel="dyadic", epsilon=1.0).fit(in_chunks(X, 20, columns), y)
 

@@ -385,7 +385,7 @@ class MomentsPlan:
         if len(wrong):
             label = y[wrong].tolist()[0]
             raise ValueError(
-                f"{where}: the label {shown(label)} in row {wrong[0]} of the block is none "
+                f"{where}: the label {shown(label)} in row {wrong[0] + 1} of the block is none "
                 f"of the {len(self.classes)} classes of the plan."
             )
         return code

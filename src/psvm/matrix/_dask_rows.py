@@ -185,10 +185,10 @@ class DaskRows:
     def _places(self, n_chunks):
         """How errors call the chunks."""
         if self.lengths is None:
-            return [f"partition {number}" for number in range(n_chunks)]
+            return [f"partition {number + 1}" for number in range(n_chunks)]
         ends = np.cumsum(self.lengths)
         return [
-            f"chunk {number} (rows {end - length} to {end - 1})"
+            f"chunk {number + 1} (rows {end - length + 1} to {end})"
             for number, (length, end) in enumerate(zip(self.lengths, ends, strict=True))
         ]
 
