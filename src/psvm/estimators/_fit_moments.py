@@ -17,7 +17,7 @@ from ..solvers import (
 )
 from ._base import BasePSVM, check_psvm
 from ._moments_certificate import certify
-from ._moments_machines import HeldOut, Machines
+from ._moments_machines import HeldOutSample, Machines
 from ._moments_plan import MomentsPlan
 from ._row_survey import RowSurvey
 
@@ -96,7 +96,7 @@ def fit_moments(
             certify(groups, plan, blocks)
         for group in groups:
             group.warn()
-        held_out = None if survey is None else HeldOut(plan, survey.sample)
+        held_out = None if survey is None else HeldOutSample(plan, survey.sample)
         machines = [machine for group in groups for machine in group.machines(held_out)]
     _keep(model, plan, sums, survey, machines, _errors(groups))
     return model

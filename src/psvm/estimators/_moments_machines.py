@@ -282,7 +282,7 @@ class _Part:
         return errors, self.held.target_means[self.targets] - predicted
 
 
-class HeldOut:
+class HeldOutSample:
     """Rows of a sample and their values without their folds."""
 
     def __init__(self, plan, sample):
