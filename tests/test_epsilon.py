@@ -195,6 +195,9 @@ def test_points_that_are_passed_over_keep_the_epsilons_of_the_others(rng, monkey
     assert len(counts[150]) == len(epsilons)
     assert len(epsilons) / 2 <= len(counts[0]) < len(epsilons)
     assert set(counts[0]) <= set(counts[150])
+    monkeypatch.setattr("psvm.estimators._epsilon.DEAR", 0)
+    blocks = left_out_points(description, problem, y, epsilons, 0.75, rows, 150)
+    assert sum(len(block) for block in blocks) == len(epsilons)  # a search asks for all of them
 
 
 def test_time_limit_covers_the_search():

@@ -1,7 +1,6 @@
 """The choice of epsilon along a path of solutions."""
 
 import warnings
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -233,14 +232,14 @@ def judged_rows(description):
     return ((np.cumsum(counts) - 1) % step == 0)[groups]
 
 
-def left_out_points(description, problem, y, epsilons, relaxation, rows, most, more=1.0):
+def left_out_points(description, problem, y, epsilons, relaxation, rows, most, more=0.0):
     """Leave-one-out values of `rows` along the exact path of all, some points at a time.
 
-    Large supports that are not so much `more` than the one before are passed over.
+    Large supports that are not so much `more` than the one before are passed over; none are if that
+    is 0, as supports may shrink.
     """
     loo, Q = LeaveOneOut(description, problem, y, rows), description.gram()
     path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
-    path = _apart(path, more, most)
     ahead = [(1, np.zeros(problem.K.shape[1]))]
     while ahead:
         steps, alphas = zip(*ahead, strict=True)
@@ -249,27 +248,23 @@ def left_out_points(description, problem, y, epsilons, relaxation, rows, most, m
             PathPoint(f, np.count_nonzero(alpha), alpha, step)
             for f, alpha, step in zip(decisions, alphas, steps, strict=True)
         ]
-        ahead = _ahead(path, len(rows), most)
+        ahead = _ahead(path, len(rows), most, more, np.count_nonzero(alphas[-1]))
 
 
-def _apart(path, more, most):
-    """The solutions of a path that are to be judged, and how many steps each is from the last."""
-    steps, last = 0, 0
+def _ahead(path, n_rows, most, more, last):
+    """The next solutions of a path that are judged, and how many steps each is from the one before.
+
+    The `last` one has so many support objects. The path ends at more than `most` of them.
+    """
+    ahead, work, steps = [], 0, 0
     for alpha in path:
         steps, count = steps + 1, np.count_nonzero(alpha)
-        if steps > 1 or count > most or count <= DEAR or count >= more * last:
-            yield steps, alpha
-            steps, last = 0, count
-
-
-def _ahead(path, n_rows, most):
-    """The next solutions of a path that ends at more than `most` support objects."""
-    ahead, work = [], 0
-    for steps, alpha in islice(path, FURTHER):
-        count = np.count_nonzero(alpha)
+        if steps == 1 and DEAR < count < more * last and count <= most:
+            continue
         ahead.append((steps, alpha))
         work += n_rows * count**2
-        if count > most or work > LITTLE:
+        steps, last = 0, count
+        if len(ahead) == FURTHER or count > most or work > LITTLE:
             break
     return ahead
 
