@@ -5,7 +5,7 @@ from ._calibration import Calibration, Steps
 from ._centres import cluster_centres
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import LARGEST_GRAM, LEAP, choose_epsilon, path_is_over
-from ._estimators import PSVC, PSVR, has_probability
+from ._estimators import PSVC, PSVR, fit_prepared, has_probability
 from ._fit_blocks import fit_blocks, sum_blocks, survey_blocks
 from ._fit_moments import fit_moments
 from ._judged_path import JudgedPath, LeftOutConstant, SharedPath

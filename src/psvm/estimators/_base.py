@@ -218,13 +218,17 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _fit(self, X, target, weights, solver):
-        """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
+    def _fit(self, X, target, weights, solver, description=None, starts=None):
+        """Fit the machines of a target (`Labels` or `Numbers`) to validated data.
+
+        Who knows the description, and solutions to start from in its columns, may give them.
+        """
         with threads(), progress(type(self).__name__, self.verbose):
-            clock, machines = Clock(solver.max_time), []
-            description, tasks = describe_for(self, X, weights, target), target.tasks()
+            clock, machines, tasks = Clock(solver.max_time), [], target.tasks()
+            if description is None:
+                description = describe_for(self, X, weights, target)
             self._tell_landmarks(description)
-            starts = self._make_starts(len(tasks), description)
+            starts = self._make_starts(len(tasks), description) if starts is None else starts
             epsilon, unit = self.epsilon, self.epsilon_unit
             if target.shares:
                 machines, tasks = self._fit_shared(description, tasks, solver, clock), []

@@ -38,6 +38,35 @@ def has_probability(model):
     return True
 
 
+def fit_prepared(model, solver, X, target, weights, description=None, starts=None):
+    """Fit a `PSVC` or `PSVR` to what `prepare` returns.
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+    solver : Solver
+        From `check_psvm`.
+    X : validated objects
+    target : Labels or Numbers
+    weights : ndarray of shape (L,)
+    description : Description, default=None
+        The objects as the parameters of the model describe them, if they have been described.
+    starts : list of ndarray of shape (P,), default=None
+        Where the solver starts, for each machine.
+
+    Returns
+    -------
+    PSVC or PSVR
+    """
+    model._fit(X, target, weights, solver, description, starts)
+    if starts is not None:
+        model.n_iter_ = max(model.n_iter_, 1)  # what has found them counts
+    if target.classifies:
+        model._labels = Labels(target.classes, None, target.scheme)
+        model.classes_ = target.classes
+    return model
+
+
 def _reads_blocks(model):
     """Whether rows may come one after the other; else an AttributeError says why not."""
     if kernel_name(model.kernel) == "precomputed":
@@ -244,11 +273,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             return fit_dask(self, X, y, sample_weight, options)
         options.refuse()
         solver = check_psvm(self)
-        X, labels, weights = prepare(self, X, y, sample_weight)
-        self._fit(X, labels, weights, solver)
-        self._labels = Labels(labels.classes, None, labels.scheme)
-        self.classes_ = labels.classes
-        return self
+        return fit_prepared(self, solver, *prepare(self, X, y, sample_weight))
 
     @available_if(_reads_blocks)
     def partial_fit(
@@ -451,8 +476,7 @@ class PSVR(RegressorMixin, BasePSVM):
             return fit_dask(self, X, y, sample_weight, options)
         options.refuse()
         solver = check_psvm(self)
-        X, numbers, weights = prepare(self, X, y, sample_weight)
-        return self._fit(X, numbers, weights, solver)
+        return fit_prepared(self, solver, *prepare(self, X, y, sample_weight))
 
     @available_if(_reads_blocks)
     def partial_fit(

@@ -17,6 +17,15 @@ SPAN = FACTOR ** np.arange(-3, 2)
 """and what a search from coarse to fine spans."""
 FARTHEST = 4
 """Values of gamma that are added at each end, at most."""
+NARROWER = 2.0
+"""A narrower kernel should come near the best one so far with so many times its support objects,
+a wider one with as many."""
+MOST_CS, TURNED = 10, 2
+"""Values of C that are tried beside infinity, at most, and how many of them must be worse than the
+best one for the end."""
+WIDE, NOT_WORSE = FACTOR**2.5, 1.0
+"""Kernels that are up to so many times wider than the widest at the start are also tried while they
+are worse than the best by no more than so many standard errors of the difference."""
 LEARNT = 0.95
 """While the squared error is larger than this share of that of a constant, nothing has been learnt,
 and narrower kernels are tried whatever the scores of the others say."""

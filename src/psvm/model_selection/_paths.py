@@ -18,6 +18,10 @@ from ..solvers import WorkingSet, follow
 
 AHEAD = 2
 """Points in folds that are solved before it is asked whether the paths should go on."""
+GAIN = 0.01
+"""A loss that improves by less than this share has turned."""
+STANDARD_ERRORS = 2.0
+"""Of the difference, by which a path that is given up is worse than the best so far."""
 
 
 class Fold(NamedTuple):
@@ -25,6 +29,28 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
+
+
+class Rival(NamedTuple):
+    """The best point so far, which ends paths that stay behind it."""
+
+    scores: np.ndarray
+    """Of the folds, of shape (k,)."""
+    most: float
+    """Paths with so many support objects should have come near."""
+
+    def beats(self, scores, n_support):
+        """Whether a point that should have come near is worse by more than chance."""
+        behind = self.scores - scores
+        error = behind.std(ddof=1) / np.sqrt(len(behind))
+        return n_support >= self.most and behind.mean() > STANDARD_ERRORS * error
+
+
+class Followed(NamedTuple):
+    """The paths of one C, with the solutions of each machine, of shape (m, n_columns)."""
+
+    judged: "Judged"
+    alphas: list
 
 
 class Judged(NamedTuple):
@@ -45,7 +71,7 @@ def joined(parts, axis):
     return Judged(np.concatenate(scores, axis), np.concatenate(n_support, axis), times)
 
 
-def left_out_paths(description, target, grid, score, relaxation, tol, turned):
+def left_out_paths(description, target, grid, score, relaxation, tol, turned, rival=None):
     """Follow the paths of all rows, and judge them by leave-one-out values of the rows.
 
     Parameters
@@ -63,10 +89,12 @@ def left_out_paths(description, target, grid, score, relaxation, tol, turned):
     turned : callable or None
         ``turned(scores, share)`` of all points so far says whether the paths of a C end; `share` is
         that of the support objects among the rows. None: they end as for ``epsilon="auto"``.
+    rival : Rival, default=None
+        What else ends them.
 
     Returns
     -------
-    list of Judged
+    list of Followed
         One for each C.
     """
     tasks = target.tasks()
@@ -82,13 +110,14 @@ def left_out_paths(description, target, grid, score, relaxation, tol, turned):
             pairs = zip(tasks, parts, strict=True)
             shared = C, *shared, target.classifies
             machines = [JudgedPath(part, task.target, *shared) for task, part in pairs]
-        found.append(_follow(description, tasks, parts, machines, score, turned))
+        found.append(_follow(description, tasks, parts, machines, score, turned, rival))
     return found
 
 
-def _follow(description, tasks, parts, machines, score, turned):
+def _follow(description, tasks, parts, machines, score, turned, rival):
     """What the points of the paths of all machines are worth, until they end."""
     done, sizes, n_distinct = [], [], sum(len(set(part.digests)) for part in parts)
+    solutions = []
     most, least = sum(m.most for m in machines), np.mean([m.least for m in machines])
     began = time.perf_counter()
     for points in _together(machines):
@@ -96,6 +125,7 @@ def _follow(description, tasks, parts, machines, score, turned):
             scores = score.of_folds(_all_decisions(description, tasks, machines, points, score))
         else:
             scores = score.of_losses(tasks, machines, points)
+        solutions.append([some.alphas for some in points])
         alphas = [some.alphas.any(axis=1) for some in points]
         used = _count_support(description, parts, alphas)
         now = time.perf_counter()
@@ -107,12 +137,16 @@ def _follow(description, tasks, parts, machines, score, turned):
         if turned is not None and turned(each, sizes[-1] / n_distinct):
             break
         losses = np.nan_to_num(-each.mean(axis=1), nan=np.inf)
-        if turned is None and path_is_over(losses, sizes, most, least):
+        if turned is None and path_is_over(losses, sizes, most, least, GAIN):
+            break
+        if rival is not None and rival.beats(scores[-1], used[-1]):
             break
     judged = joined(done, axis=0)
     # The last points may have leapt to a support that is too large to be a choice.
     kept = np.flatnonzero(np.array(sizes) <= LEAP * most) if turned is None else []
-    return Judged(*(values[: kept[-1] + 1] for values in judged)) if len(kept) else judged
+    if len(kept):
+        judged = Judged(*(values[: kept[-1] + 1] for values in judged))
+    return Followed(judged, [np.concatenate(some) for some in zip(*solutions, strict=True)])
 
 
 def _together(paths):
