@@ -20,8 +20,8 @@ AHEAD = 2
 """Points in folds that are solved before it is asked whether the paths should go on."""
 GAIN = 0.01
 """A loss that improves by less than this share has turned."""
-STANDARD_ERRORS = 2.0
-"""Of the difference, by which a path that is given up is worse than the best so far."""
+STANDARD_ERRORS = 1.0
+"""Those of the difference by which a path that is given up is worse than the best so far."""
 
 
 class Fold(NamedTuple):
