@@ -64,6 +64,11 @@ class Judged(NamedTuple):
     """Seconds of each point, of shape (m,)."""
 
 
+def best_mean(judged):
+    """The best mean score of some points; NaN does not count."""
+    return float(np.nan_to_num(judged.scores.mean(axis=1), nan=-np.inf).max())
+
+
 def joined(parts, axis):
     """Judgements of more points (axis 0) or of more folds (axis 1)."""
     scores, n_support, fit_time = zip(*parts, strict=True)

@@ -28,11 +28,9 @@ from ._grid import (
     FACTOR,
     FARTHEST,
     LEARNT,
-    MOST_CS,
     NARROWER,
     NOT_WORSE,
     SPAN,
-    TURNED,
     WIDE,
     WIDTHS,
     Grid,
@@ -45,9 +43,10 @@ from ._grid import (
     make_epsilons,
     make_gammas,
     never,
+    walk_C,
 )
 from ._journal import Journal, fingerprint
-from ._paths import AHEAD, Fold, FoldPaths, Rival, joined, left_out_paths
+from ._paths import AHEAD, Fold, FoldPaths, Rival, best_mean, joined, left_out_paths
 from ._scoring import Score
 from ._table import MOST, best_with, choose, cv_results, is_near
 
@@ -247,18 +246,17 @@ class PathSearch:
     def _walk_C(self, found):
         """Paths of smaller and smaller C with the best gamma, until the score has turned.
 
-        Those of C = inf are found. From the largest variable of the best solution on, C changes
-        nothing, so that this is where it starts.
+        Those of C = inf are found.
         """
-        best = self._best(found)
-        largest, gamma = np.abs(self.fit(best).alpha_).max(), best["gamma"]
-        Cs = largest / FACTOR ** np.arange(1, MOST_CS + 1) if largest > 0 else []
-        new = {}
-        for number, C in enumerate(steps(Cs, "C"), start=1):
-            new |= self._judge([C], [gamma])
-            last = Cs[max(number - TURNED, 0) : number]
-            if len(last) == TURNED and self._best(found | new)["C"] not in last:
-                break
+        new, best = {}, self._best(found)
+
+        def score(C):
+            judged = self._judge([C], [best["gamma"]])
+            new.update(judged)
+            return best_mean(judged[C, best["gamma"]])
+
+        unbounded = max(best_mean(judged) for judged in found.values())
+        walk_C(np.abs(self.fit(best).alpha_).max(), unbounded, score)
         return new
 
     def _beyond(self, gammas, table, score):
@@ -338,8 +336,8 @@ class PathSearch:
             for C, key, (judged, alphas) in zip(grid.Cs, keys[g], found, strict=True):
                 self.journal.add(key, judged)
                 if rows is self.rows:
-                    best = np.nan_to_num(judged.scores.mean(axis=1), nan=-np.inf).max()
-                    self._keep(Kept(float(best), float(C), gammas[g], description, alphas))
+                    score = best_mean(judged)
+                    self._keep(Kept(score, float(C), gammas[g], description, alphas))
         return [[self.journal.done[key] for key in some] for some in keys]
 
     def _keep(self, new):
