@@ -18,8 +18,9 @@ from ..solvers import WorkingSet, follow
 
 AHEAD = 2
 """Points in folds that are solved before it is asked whether the paths should go on."""
-GAIN = 0.01
-"""A loss that improves by less than this share has turned."""
+GAINS = 1e-3, 0.01
+"""A loss that improves by less than the first share has turned; with more support objects than the
+best point so far, by less than the second."""
 STANDARD_ERRORS = 1.0
 """Those of the difference by which a path that is given up is worse than the best so far."""
 
@@ -44,6 +45,17 @@ class Rival(NamedTuple):
         behind = self.scores - scores
         error = behind.std(ddof=1) / np.sqrt(len(behind))
         return n_support >= self.most and behind.mean() > STANDARD_ERRORS * error
+
+
+class Known(NamedTuple):
+    """What other paths say about the end of one that is judged by its loss."""
+
+    n_support: float = np.inf
+    """The support objects of the best point so far."""
+    rival: Rival | None = None
+
+
+UNKNOWN = Known()
 
 
 class Followed(NamedTuple):
@@ -76,7 +88,7 @@ def joined(parts, axis):
     return Judged(np.concatenate(scores, axis), np.concatenate(n_support, axis), times)
 
 
-def left_out_paths(description, target, grid, score, relaxation, tol, turned, rival=None):
+def left_out_paths(description, target, grid, score, relaxation, tol, turned, known=UNKNOWN):
     """Follow the paths of all rows, and judge them by leave-one-out values of the rows.
 
     Parameters
@@ -94,7 +106,7 @@ def left_out_paths(description, target, grid, score, relaxation, tol, turned, ri
     turned : callable or None
         ``turned(scores, share)`` of all points so far says whether the paths of a C end; `share` is
         that of the support objects among the rows. None: they end as for ``epsilon="auto"``.
-    rival : Rival, default=None
+    known : Known, default=UNKNOWN
         What else ends them.
 
     Returns
@@ -115,11 +127,11 @@ def left_out_paths(description, target, grid, score, relaxation, tol, turned, ri
             pairs = zip(tasks, parts, strict=True)
             shared = C, *shared, target.classifies
             machines = [JudgedPath(part, task.target, *shared) for task, part in pairs]
-        found.append(_follow(description, tasks, parts, machines, score, turned, rival))
+        found.append(_follow(description, tasks, parts, machines, score, turned, known))
     return found
 
 
-def _follow(description, tasks, parts, machines, score, turned, rival):
+def _follow(description, tasks, parts, machines, score, turned, known):
     """What the points of the paths of all machines are worth, until they end."""
     done, sizes, n_distinct = [], [], sum(len(set(part.digests)) for part in parts)
     solutions = []
@@ -142,9 +154,10 @@ def _follow(description, tasks, parts, machines, score, turned, rival):
         if turned is not None and turned(each, sizes[-1] / n_distinct):
             break
         losses = np.nan_to_num(-each.mean(axis=1), nan=np.inf)
-        if turned is None and path_is_over(losses, sizes, most, least, GAIN):
+        gain = GAINS[int(used[-1] > known.n_support)]
+        if turned is None and path_is_over(losses, sizes, most, least, gain):
             break
-        if rival is not None and rival.beats(scores[-1], used[-1]):
+        if known.rival is not None and known.rival.beats(scores[-1], used[-1]):
             break
     judged = joined(done, axis=0)
     # The last points may have leapt to a support that is too large to be a choice.

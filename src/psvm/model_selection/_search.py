@@ -46,7 +46,7 @@ from ._grid import (
     walk_C,
 )
 from ._journal import Journal, fingerprint
-from ._paths import AHEAD, Fold, FoldPaths, Rival, best_mean, joined, left_out_paths
+from ._paths import AHEAD, UNKNOWN, Fold, FoldPaths, Known, Rival, best_mean, joined, left_out_paths
 from ._scoring import Score
 from ._table import MOST, best_with, choose, cv_results, is_near
 
@@ -170,7 +170,10 @@ class PathSearch:
         if some is not None:
             score = self._make_score(some, self._make_folds(some))
             rounds, sizes = [self._walk(some, score, "some")], [len(some.weights)]
-            rounds.append(self._judge(self.Cs, [self._gamma(self._table(rounds))]))
+            first = self._table(rounds)
+            chosen = choose(first, self._rule, min(self.gammas))
+            known = Known(first["mean_n_support"][chosen])
+            rounds.append(self._judge(self.Cs, [first["params"][chosen]["gamma"]], known=known))
         elif self.walks:
             rounds.append(self._walk(self.rows, self.score, "loo"))
         else:
@@ -220,23 +223,23 @@ class PathSearch:
 
     def _walk(self, rows, score, name):
         """Paths of more and more gammas, until the best is not at an end."""
-        found, new, rival = {}, self.gammas[::-1], None
+        found, new, known = {}, self.gammas[::-1], UNKNOWN
         while new:
-            found |= self._judge(self.Cs, new[:1], rows, score, name, rival)
+            found |= self._judge(self.Cs, new[:1], rows, score, name, known)
             found = dict(sorted(found.items(), key=lambda item: item[0][1]))
             gammas, table = sorted({gamma for _, gamma in found}), self._table([found])
             new = new[1:] or self._beyond(gammas, table, score)
-            rival = self._rival(new[0], table, score) if new else None
+            known = self._known(new[0], table, score) if new else None
         return found
 
-    def _rival(self, gamma, table, score):
+    def _known(self, gamma, table, score):
         """What the paths of the next gamma are compared with, if anything has been learnt."""
         best = int(choose(table, "best"))
         if not self.open or not self._has_learnt(table["mean_test_score"][best], score):
-            return None
+            return UNKNOWN
         scores = np.array([table[f"split{i}_test_score"][best] for i in range(len(score.folds))])
-        wider = gamma < table["params"][best]["gamma"]
-        return Rival(scores, (1.0 if wider else NARROWER) * table["mean_n_support"][best])
+        n_support, wider = table["mean_n_support"][best], gamma < table["params"][best]["gamma"]
+        return Known(n_support, Rival(scores, (1.0 if wider else NARROWER) * n_support))
 
     def _has_learnt(self, value, score):
         """Whether the best score is better than that of constants; unknown with a `scoring`."""
@@ -302,13 +305,13 @@ class PathSearch:
         Cs, gammas = fine(best["C"], Cs), fine(best["gamma"], gammas)
         return self._table([first, self._judge(Cs, gammas)])
 
-    def _judge(self, Cs, gammas, rows=None, score=None, name="loo", rival=None):
+    def _judge(self, Cs, gammas, rows=None, score=None, name="loo", known=UNKNOWN):
         """What is found for each ``(C, gamma)``; all rows are judged if none are given."""
         grid = Grid(self.epsilons, np.array(Cs))
         rows, score = self.rows if rows is None else rows, self.score if score is None else score
         with threads():
             if self.left_out:
-                found = self._leave_one_out(grid, gammas, rows, score, name, rival)
+                found = self._leave_one_out(grid, gammas, rows, score, name, known)
             else:
                 found = self._in_folds(grid, gammas)
         return {
@@ -317,7 +320,7 @@ class PathSearch:
             for C, judged in zip(Cs, each, strict=True)
         }
 
-    def _leave_one_out(self, grid, gammas, rows, score, name, rival):
+    def _leave_one_out(self, grid, gammas, rows, score, name, known):
         """By leave-one-out values; several gammas are worked on at the same time."""
         keys = [[(str(gamma), str(C), name, 0) for C in grid.Cs] for gamma in gammas]
         open_ = [g for g, some in enumerate(keys) if not all(k in self.journal.done for k in some)]
@@ -327,7 +330,7 @@ class PathSearch:
             kept = self.kept if rows is self.rows else None
             again = kept is not None and kept.gamma == gamma
             description = kept.description if again else self._describe(gamma, rows)
-            shared = rows.target, grid, score, self._relaxation, self.model.tol, turned, rival
+            shared = rows.target, grid, score, self._relaxation, self.model.tol, turned, known
             return description, left_out_paths(description, *shared)
 
         tasks = [(gammas[g],) for g in open_]
@@ -336,8 +339,8 @@ class PathSearch:
             for C, key, (judged, alphas) in zip(grid.Cs, keys[g], found, strict=True):
                 self.journal.add(key, judged)
                 if rows is self.rows:
-                    score = best_mean(judged)
-                    self._keep(Kept(score, float(C), gammas[g], description, alphas))
+                    mean = best_mean(judged)
+                    self._keep(Kept(mean, float(C), gammas[g], description, alphas))
         return [[self.journal.done[key] for key in some] for some in keys]
 
     def _keep(self, new):
