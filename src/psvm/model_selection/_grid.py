@@ -21,9 +21,9 @@ FARTHEST = 4
 NARROWER = 2.0
 """A narrower kernel should come near the best one so far with so many times its support objects,
 a wider one with as many."""
-MOST_CS, TURNED = 10, 2
-"""Values of C that are tried beside infinity, at most, and how many in a row that are not better
-than the best one end the walk."""
+HALF, MOST_CS, TURNED = 0.5, 12, 2
+"""Between two neighbours of C, the number of values that are tried beside infinity, at most, and
+how many in a row that are not better than the best one end the walk."""
 WIDE, NOT_WORSE = FACTOR**2.5, 1.0
 """Kernels that are up to so many times wider than the widest at the start are also tried while they
 are worse than the best by no more than so many standard errors of the difference."""
@@ -108,7 +108,7 @@ def walk_C(largest, unbounded, judge):
         ``judge(C)`` is the score of a C.
     """
     best, behind = unbounded, 0
-    for C in steps(largest / FACTOR ** np.arange(1, MOST_CS + 1) if largest > 0 else [], "C"):
+    for C in steps(largest * HALF ** np.arange(1, MOST_CS + 1) if largest > 0 else [], "C"):
         score = judge(float(C))
         best, behind = max(best, score), 0 if score > best else behind + 1
         if behind == TURNED:

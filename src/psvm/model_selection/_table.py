@@ -1,7 +1,6 @@
 """The table of scores, and the choice among its rows."""
 
 import numpy as np
-from scipy.stats import rankdata
 
 DIGITS = 10
 """Digits of scores that count: models that are the same are not told apart by rounding."""
@@ -29,8 +28,8 @@ def cv_results(rounds, sizes):
     table["mean_test_score"] = np.average(scores, axis=1)
     table["std_test_score"] = np.std(scores, axis=1)
     mean = table["mean_test_score"]
-    last = -np.inf  # NaN has the last rank, as in scikit-learn
-    ranks = rankdata(-np.where(np.isnan(mean), last, mean), method="min")
+    falling = -np.where(np.isnan(mean), -np.inf, mean)  # NaN has the last rank, as in scikit-learn
+    ranks = 1 + np.searchsorted(np.sort(falling), falling)
     table["rank_test_score"] = ranks.astype(np.int32)
     for name in ("n_support", "fit_time"):
         values = np.concatenate([getattr(found, name) for found in rounds])
