@@ -33,6 +33,7 @@ from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._machine import Machine, finish_machine, relaxation_of
 from ._shared import fit_shared
 from ._sigmoid import fit_sigmoid
+from ._target import Labels
 
 if TYPE_CHECKING:
     from ._moments_plan import MomentsPlan
@@ -250,6 +251,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                 machine = finish_machine(self, part, task.target, problem, solution)
                 machines.append(machine)
             self._keep(machines, description, target)
+        if target.classifies:
+            self._labels = Labels(target.classes, None, target.scheme)
+            self.classes_ = target.classes
         self._tell(self.solutions_)
         return self
 
@@ -455,6 +459,30 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def _prepare(self, X):
         """Objects as the kernel takes them."""
         return self._kernel.prepare(rounded(X, self._kernel, self.dtype))
+
+
+def fit_prepared(model, X, target, weights, description=None, starts=None):
+    """Fit a `PSVC` or `PSVR` to what `prepare` returns.
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+    X : validated objects
+    target : Labels or Numbers
+    weights : ndarray of shape (L,)
+    description : Description, default=None
+        The objects as the parameters of the model describe them, if they have been described.
+    starts : list of ndarray of shape (P,), default=None
+        Where the solver starts, for each machine.
+
+    Returns
+    -------
+    PSVC or PSVR
+    """
+    model._fit(X, target, weights, check_psvm(model), description, starts)
+    if starts is not None:
+        model.n_iter_ = max(model.n_iter_, 1)  # what has found them counts
+    return model
 
 
 def support_values(model, name):

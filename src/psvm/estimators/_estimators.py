@@ -28,7 +28,8 @@ from ._fit_blocks import BlockOptions, fit_blocks
 from ._fit_dask import answered, fit_dask
 from ._incremental import add_rows, take_rows
 from ._kernel import kernel_name
-from ._target import Labels, prepare
+from ._passes import in_parts, rows_of
+from ._target import prepare
 
 
 def has_probability(model):
@@ -36,35 +37,6 @@ def has_probability(model):
     if not model.probability:
         raise AttributeError("predict_proba needs probability=True or 'isotonic'.")
     return True
-
-
-def fit_prepared(model, solver, X, target, weights, description=None, starts=None):
-    """Fit a `PSVC` or `PSVR` to what `prepare` returns.
-
-    Parameters
-    ----------
-    model : PSVC or PSVR
-    solver : Solver
-        From `check_psvm`.
-    X : validated objects
-    target : Labels or Numbers
-    weights : ndarray of shape (L,)
-    description : Description, default=None
-        The objects as the parameters of the model describe them, if they have been described.
-    starts : list of ndarray of shape (P,), default=None
-        Where the solver starts, for each machine.
-
-    Returns
-    -------
-    PSVC or PSVR
-    """
-    model._fit(X, target, weights, solver, description, starts)
-    if starts is not None:
-        model.n_iter_ = max(model.n_iter_, 1)  # what has found them counts
-    if target.classifies:
-        model._labels = Labels(target.classes, None, target.scheme)
-        model.classes_ = target.classes
-    return model
 
 
 def _reads_blocks(model):
@@ -267,13 +239,14 @@ class PSVC(ClassifierMixin, BasePSVM):
         self : PSVC
         """
         options = BlockOptions(standardize, checkpoint, qr)
-        if isinstance(X, RowBlocks):
-            return fit_blocks(self, X, y, sample_weight, options)
-        if is_dask(X):
-            return fit_dask(self, X, y, sample_weight, options)
+        if in_parts(X):
+            rows = rows_of(X, y, sample_weight, type(self).__name__)
+            fit = fit_dask if is_dask(X) else fit_blocks
+            return fit(self, rows, options)
         options.refuse()
         solver = check_psvm(self)
-        return fit_prepared(self, solver, *prepare(self, X, y, sample_weight))
+        X, labels, weights = prepare(self, X, y, sample_weight)
+        return self._fit(X, labels, weights, solver)
 
     @available_if(_reads_blocks)
     def partial_fit(
@@ -470,13 +443,14 @@ class PSVR(RegressorMixin, BasePSVM):
         self : PSVR
         """
         options = BlockOptions(standardize, checkpoint, qr)
-        if isinstance(X, RowBlocks):
-            return fit_blocks(self, X, y, sample_weight, options)
-        if is_dask(X):
-            return fit_dask(self, X, y, sample_weight, options)
+        if in_parts(X):
+            rows = rows_of(X, y, sample_weight, type(self).__name__)
+            fit = fit_dask if is_dask(X) else fit_blocks
+            return fit(self, rows, options)
         options.refuse()
         solver = check_psvm(self)
-        return fit_prepared(self, solver, *prepare(self, X, y, sample_weight))
+        X, numbers, weights = prepare(self, X, y, sample_weight)
+        return self._fit(X, numbers, weights, solver)
 
     @available_if(_reads_blocks)
     def partial_fit(

@@ -17,7 +17,6 @@ from ..estimators import (
     Labels,
     Numbers,
     by_rows,
-    check_psvm,
     describe_for,
     digests_of,
     fit_prepared,
@@ -192,7 +191,7 @@ class PathSearch:
         if self.kept is not None and self.kept.gamma == best["gamma"]:
             step = int(np.flatnonzero(self.epsilons == best["epsilon"])[0])
             known = self.kept.description, self.kept.starts(rows.target, best["C"], step)
-        return fit_prepared(model, check_psvm(model), rows.X, rows.target, rows.weights, *known)
+        return fit_prepared(model, rows.X, rows.target, rows.weights, *known)
 
     def _relaxation(self, C):
         """How far solutions are relaxed; unless a number says so, only those that share."""
