@@ -222,14 +222,19 @@ class PathSearch:
 
     def _walk(self, rows, score, name):
         """Paths of more and more gammas, until the best is not at an end."""
-        found, new, known = {}, self.gammas[::-1], UNKNOWN
+        found = {}
+        for gamma, known in steps(self._next_gammas(found, score), "gamma"):
+            found.update(self._judge(self.Cs, [gamma], rows, score, name, known))
+        return _by_gamma(found)
+
+    def _next_gammas(self, found, score):
+        """One gamma after the other, and what the paths found so far say about its paths."""
+        new, known = self.gammas[::-1], UNKNOWN
         while new:
-            found |= self._judge(self.Cs, new[:1], rows, score, name, known)
-            found = dict(sorted(found.items(), key=lambda item: item[0][1]))
-            gammas, table = sorted({gamma for _, gamma in found}), self._table([found])
+            yield new[0], known
+            gammas, table = sorted({gamma for _, gamma in found}), self._table([_by_gamma(found)])
             new = new[1:] or self._beyond(gammas, table, score)
             known = self._known(new[0], table, score) if new else None
-        return found
 
     def _known(self, gamma, table, score):
         """What the paths of the next gamma are compared with, if anything has been learnt."""
@@ -458,6 +463,11 @@ class PathSearch:
         return fingerprint(
             *rows.digests, *y, rows.weights, *settings, self.gammas, self.left_out, *folds
         )
+
+
+def _by_gamma(found):
+    """What was found in the order of gamma, in which equal scores are told apart."""
+    return dict(sorted(found.items(), key=lambda item: item[0][1]))
 
 
 def _check_classes(target, folds):
