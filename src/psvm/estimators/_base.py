@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._machine import Machine, finish_machine, relaxation_of
-from ._shared import fit_shared
+from ._shared import fit_shared, is_crowded
 from ._sigmoid import fit_sigmoid
 from ._target import Labels
 
@@ -226,14 +227,20 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """
         with threads(), progress(type(self).__name__, self.verbose):
             clock, machines, tasks = Clock(solver.max_time), [], target.tasks()
+            epsilon, unit = self.epsilon, self.epsilon_unit
+            some = target.shares and isinstance(epsilon, str)
+            describe = partial(describe_for, self, X, weights, target)
             if description is None:
-                description = describe_for(self, X, weights, target)
+                description = describe(some=some)
             self._tell_landmarks(description)
             starts = self._make_starts(len(tasks), description) if starts is None else starts
-            epsilon, unit = self.epsilon, self.epsilon_unit
             if target.shares:
-                machines, tasks = self._fit_shared(description, tasks, solver, clock), []
-                starts = []
+                machines = self._fit_shared(description, tasks, solver, clock)
+                if some and is_crowded(description, machines[0].solution):
+                    description = describe()
+                    self._tell_landmarks(description)
+                    machines = self._fit_shared(description, tasks, solver, clock)
+                tasks, starts = [], []
             elif isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, target, clock, solver)
             for task, start in zip(steps(tasks, "machine"), starts, strict=True):
