@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._folds import N_FOLDS, assign_folds, make_splits
+from .._journal import Journal, fingerprint
 from .._parallel import results
 from .._progress import steps
 from .._threads import threads
@@ -39,8 +40,7 @@ from ._grid import (
     make_gammas,
     never,
 )
-from ._journal import Journal, fingerprint
-from ._paths import AHEAD, Fold, FoldPaths, joined, left_out_paths
+from ._paths import AHEAD, Fold, FoldPaths, Judged, joined, left_out_paths
 from ._scoring import Score
 from ._table import choose, cv_results
 
@@ -111,7 +111,7 @@ class PathSearch:
         self.weighted = sample_weight is not None
         self.folds = self._make_folds(self.rows)
         self.score = self._make_score(self.rows, self.folds)
-        self.journal = Journal(options.results_file, self._fingerprint())
+        self.journal = Journal(options.results_file, self._fingerprint(), Judged)
 
     def choose(self, table):
         """Index of the chosen row of a table."""
