@@ -239,9 +239,9 @@ def large_example():
     GeneSelector(cv=10).evaluate(X, y, cv=10)
     nested = time.process_time() - began
     return (
-        f"{PAIRS} complementary pairs of golub_leukemia, {X.shape[0]} x {X.shape[1]}: {pairs:.1f} s; "
-        f"the same number of halves by `lars_path` {lasso / pairs:.1f} times as long; one nested "
-        f"cross-validation of `GeneSelector` (ten folds in ten folds) "
+        f"{PAIRS} complementary pairs of golub_leukemia, {X.shape[0]} x {X.shape[1]}: "
+        f"{pairs:.1f} s; the same number of halves by `lars_path` {lasso / pairs:.1f} times as "
+        f"long; one nested cross-validation of `GeneSelector` (ten folds in ten folds) "
         f"{nested / pairs:.0f} times as long. {model.n_features_} genes are selected: "
         f"{model.parameters_}."
     )
@@ -250,9 +250,9 @@ def large_example():
 def run(repetitions, few):
     table, ratios, same = simulate(repetitions, few)
     text = (
-        f"{N} rows, {P} columns, {RELEVANT} of them in the target (genes: 72 rows, {GENES} columns, "
-        f"{RELEVANT_GENES}). Mean and standard error. Stability selection with 50 pairs, threshold "
-        f"{THRESHOLD} and at most {PFER:g} false selections; knockoffs and SelectFdr with a false "
+        f"{N} rows, {P} columns, {RELEVANT} of them in the target (genes: 72 rows, {GENES} "
+        f"columns, {RELEVANT_GENES}). Mean and standard error. Stability selection with 50 pairs, "
+        f"threshold {THRESHOLD} and at most {PFER:g} false selections; knockoffs and SelectFdr with a false "
         f"discovery rate of {FDR}.\n\n{table}\n\nProcessor time of scikit-learn's `lars_path` over "
         f"ours, median: {ratios['stability']:.1f} for 100 halves, {ratios['knockoffs']:.1f} for "
         f"columns and knockoffs (with the time to make these). {100 * same:.1f} % of what halves "

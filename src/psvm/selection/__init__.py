@@ -17,7 +17,7 @@ from ._protocol import Scaled
 from ._ranked import FeatureRanking, rank_features
 from ._redundancy import StandIns, stand_ins
 from ._relations import Relations
-from ._results import SelectionEvaluation, SelectionSignificance
+from ._results import SelectionEvaluation, SelectionSignificance, SelectionStability
 from ._selector import PSVMSelector
 from ._stability import FeatureGroup, StabilitySelector
 
@@ -32,6 +32,7 @@ __all__ = [
     "RangeClipper",
     "SelectionEvaluation",
     "SelectionSignificance",
+    "SelectionStability",
     "StabilityParameters",
     "StabilitySelector",
     "StandIns",
