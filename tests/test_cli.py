@@ -204,11 +204,11 @@ def test_select_with_a_false_discovery_rate(data, capsys):
     assert code == 0 and result["fdr"] == 0.5
     chosen = expected.order_[: expected.n_features_]
     assert [f["feature"] for f in result["features"]] == [list("abcd")[j] for j in chosen]
-    assert run(*arguments, "--fdr", "0.1") == 1
+    assert run(*arguments, "--fdr", "0.1") == 3
     assert "takes 10 features or more" in capsys.readouterr().err
-    assert run(*arguments, "--fdr", "0.1", "--pfer", "1") == 1
+    assert run(*arguments, "--fdr", "0.1", "--pfer", "1") == 3
     assert "only one of --stability and --fdr" in capsys.readouterr().err
-    assert run(*arguments, "--q", "2", "--pfer", "1", "--threshold", "0.8") == 1
+    assert run(*arguments, "--q", "2", "--pfer", "1", "--threshold", "0.8") == 3
     assert "Give two of" in capsys.readouterr().err
 
 

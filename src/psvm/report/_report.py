@@ -62,8 +62,8 @@ def write_report(
     It tells of the data and what is suspicious about it, the cross-validated error with an
     interval, confusion matrix and ROC curve or predicted against true values, hyper-parameters
     and search surface, path along epsilon, spectrum of a pairwise matrix, support objects, top
-    features with their stability, an error bound and stand-ins, the certificate of the solution, and how to
-    repeat it. Needs matplotlib: ``pip install "psvm[plot]"``.
+    features with their stability, an error bound and stand-ins, the certificate of the
+    solution, and how to repeat it. Needs matplotlib: ``pip install "psvm[plot]"``.
 
     Parameters
     ----------
