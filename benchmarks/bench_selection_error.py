@@ -253,8 +253,8 @@ def run(repetitions, few):
         f"{N} rows, {P} columns, {RELEVANT} of them in the target (genes: 72 rows, {GENES} "
         f"columns, {RELEVANT_GENES}). Mean and standard error. Stability selection with 50 pairs, "
         f"threshold {THRESHOLD} and at most {PFER:g} false selections; knockoffs and "
-        f"SelectFdr with a false discovery rate of {FDR}.\n\n{table}\n\nProcessor time of scikit-learn's `lars_path` over "
-        f"ours, median: {ratios['stability']:.1f} for 100 halves, {ratios['knockoffs']:.1f} for "
+        f"SelectFdr with a false discovery rate of {FDR}.\n\n{table}\n\nProcessor time of "
+        f"scikit-learn's `lars_path` over ours, median: {ratios['stability']:.1f} for 100 halves, {ratios['knockoffs']:.1f} for "
         f"columns and knockoffs (with the time to make these). {100 * same:.1f} % of what halves "
         "select is the same."
     )

@@ -232,7 +232,7 @@ def _bound(q, needed, p, n, assumption):
 
 
 def unimodal_factor(threshold, B, theta):
-    """Shah & Samworth 2013, eq. 8: what ``theta q`` is multiplied by; infinite outside its range.
+    """Shah & Samworth 2013, theorem 2: what ``theta q`` is multiplied by; infinite outside its range.
 
     B is the number of pairs and theta the share of features that each half selects.
     """
@@ -248,7 +248,7 @@ def unimodal_factor(threshold, B, theta):
 def r_concave_tail(eta, t, B, s):
     """Largest ``P(X >= t/B)`` of an r-concave X on 0, 1/B, ..., 1 with mean at most eta, r = -1/s.
 
-    Shah & Samworth 2013, section 3.3: f is r-concave if ``f^r`` is convex. The extreme
+    Shah & Samworth 2013, section 3.4: f is r-concave if ``f^r`` is convex. The extreme
     distributions have ``f(i) = (a + i)^(-s)`` on 0, ..., k and some mass at k + 1, which the mean
     determines; ``a`` lies between the values with which the mass at k + 1 is that of the same
     formula and with which it is 0. Below twice the mean the bound is 1.

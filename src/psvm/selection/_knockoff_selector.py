@@ -254,7 +254,7 @@ class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
             )
 
     def _level(self, n_repeats):
-        """The level of one repetition; Ren & Barber 2024, section 3.3, take half of it."""
+        """The level of one repetition; of several, half of the level, as Ren & Barber (2024) advise."""
         return self.fdr if n_repeats == 1 else self.fdr / 2
 
     def _keep(self, target, W):

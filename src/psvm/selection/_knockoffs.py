@@ -99,7 +99,7 @@ class GaussianKnockoffs:
 
     With the correlation matrix Sigma of the columns and ``S = diag(s)`` they are Gaussian with
     mean ``Z - Z Sigma^-1 S`` and covariance ``2 S - S Sigma^-1 S`` for standardised columns Z
-    (Candès et al. 2018, eq. 3.2).
+    (Candès et al. 2018, section 3.4).
 
     Attributes
     ----------
