@@ -254,9 +254,9 @@ def run(repetitions, few):
         f"columns, {RELEVANT_GENES}). Mean and standard error. Stability selection with 50 pairs, "
         f"threshold {THRESHOLD} and at most {PFER:g} false selections; knockoffs and "
         f"SelectFdr with a false discovery rate of {FDR}.\n\n{table}\n\nProcessor time of "
-        f"scikit-learn's `lars_path` over ours, median: {ratios['stability']:.1f} for 100 halves, {ratios['knockoffs']:.1f} for "
-        f"columns and knockoffs (with the time to make these). {100 * same:.1f} % of what halves "
-        "select is the same."
+        f"scikit-learn's `lars_path` over ours, median: {ratios['stability']:.1f} for 100 halves, "
+        f"{ratios['knockoffs']:.1f} for columns and knockoffs (with the time to make these). "
+        f"{100 * same:.1f} % of what halves select is the same."
     )
     return text if data_dir() is None else f"{text}\n\n{large_example()}"
 

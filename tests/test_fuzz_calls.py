@@ -196,7 +196,7 @@ SETTINGS = {
     "psvm.GeneSelector": {"n_features": [1, 2], "smoothing": 0, "cv": 2, "n_epsilons": 4},
     "psvm.PSVMSelector": {"epsilon": 0.5, "n_landmarks": 5},
     "psvm.StabilitySelector": {"q": 1, "n_subsamples": 4},
-    "psvm.KnockoffSelector": {"fdr": 0.9},
+    "psvm.KnockoffSelector": {"fdr": 0.9, "random_state": 0},
     "psvm.evaluation.RejectOption": {
         "estimator": psvm.PSVC(epsilon=0.5),
         "rule": "threshold",
@@ -409,7 +409,7 @@ def _function_arguments():
         "psvm.selection.stability_parameters": {"n_features": 20, "q": 2},
         "psvm.report.StabilityDisplay": {"selector": fitted("psvm.StabilitySelector")},
         "psvm.report.StabilityDisplay.from_estimator": {
-            "estimator": fitted("psvm.StabilitySelector")
+            "selector": fitted("psvm.StabilitySelector")
         },
         "psvm.selection.stand_ins": {"X": X, "selected": [0], "n": 1},
         "psvm.EpsilonPath.alpha_at": {"epsilon": 1.0},

@@ -215,7 +215,7 @@ class StabilityDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: StabilitySelector,
+        selector: StabilitySelector,
         *,
         names: Sequence[str] | None = None,
         n_features: int = 50,
@@ -225,7 +225,8 @@ class StabilityDisplay:
 
         Parameters
         ----------
-        estimator : StabilitySelector
+        selector : StabilitySelector
+            Fitted.
         names : sequence of str, default=None
         n_features : int, default=50
             The most frequent features, as many as this, are drawn.
@@ -235,7 +236,7 @@ class StabilityDisplay:
         -------
         StabilityDisplay
         """
-        return cls(estimator, names=names).plot(ax, n_features=n_features)
+        return cls(selector, names=names).plot(ax, n_features=n_features)
 
     def plot(self, ax: Axes | None = None, *, n_features: int = 50, n_labels: int = 8) -> Self:
         """Draw it.

@@ -149,17 +149,17 @@ def stability_parameters(
 
 def check_setting(q, threshold, pfer, n_subsamples, sampling, assumption):
     """Check the parameters as far as they do not depend on the data."""
-    if None not in (q, threshold, pfer):
-        raise ValueError(
-            "Give two of q, threshold and pfer; the third follows from them. Leave one of "
-            f"q={q}, threshold={threshold} and pfer={pfer} out."
-        )
     if q is not None:
         check_integer("q", q, least=1)
     if threshold is not None:
         check_number("threshold", threshold, above=0.5, most=1)
     if pfer is not None:
         check_number("pfer", pfer, above=0)
+    if None not in (q, threshold, pfer):
+        raise ValueError(
+            "Give two of q, threshold and pfer; the third follows from them. Leave one of "
+            f"q={q}, threshold={threshold} and pfer={pfer} out."
+        )
     check_integer("n_subsamples", n_subsamples, least=2, most=MOST_SUBSAMPLES)
     check_choice("sampling", sampling, SAMPLING)
     check_choice("assumption", assumption, ASSUMPTIONS)
@@ -232,7 +232,7 @@ def _bound(q, needed, p, n, assumption):
 
 
 def unimodal_factor(threshold, B, theta):
-    """Shah & Samworth 2013, theorem 2: what ``theta q`` is multiplied by; infinite outside its range.
+    """What ``theta q`` is multiplied by (Shah & Samworth 2013, theorem 2); infinite out of range.
 
     B is the number of pairs and theta the share of features that each half selects.
     """

@@ -254,7 +254,7 @@ class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
             )
 
     def _level(self, n_repeats):
-        """The level of one repetition; of several, half of the level, as Ren & Barber (2024) advise."""
+        """The level of one repetition; half of it if there are several (Ren & Barber 2024)."""
         return self.fdr if n_repeats == 1 else self.fdr / 2
 
     def _keep(self, target, W):
