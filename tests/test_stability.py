@@ -402,7 +402,7 @@ def test_too_few_rows_are_told(data):
         StabilitySelector().fit(X[:3], X[:3, 0])
     y = y.astype(object)
     y[0] = "new"
-    with pytest.raises(ValueError, match="Class 'new' has 1 rows"):
+    with pytest.raises(ValueError, match="Class 'new' of y has 1 rows"):
         StabilitySelector().fit(X, y)
 
 

@@ -41,7 +41,7 @@ REMEDY = (
 )
 LOWEST = 1e-3
 """Share of epsilon_max at which a path ends: what enters later says nothing."""
-MOST_REPEATS = 10_000
+MOST_REPEATS, LARGEST = 10_000, 1e15
 
 
 @document()
@@ -245,8 +245,9 @@ class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
 
     def _check_possible(self, X, n_repeats):
         """Refuse too few features for any selection."""
-        fewest = math.ceil(1 / self._level(n_repeats) - 1e-9)
-        if X.shape[1] < fewest:
+        level = self._level(n_repeats)
+        if level * X.shape[1] < 1 - 1e-9:
+            fewest = math.ceil(min(1 / level, LARGEST) - 1e-9)
             raise ValueError(
                 f"fdr={self.fdr} with {n_repeats} repetitions takes {fewest} features or more, or "
                 f"none, but X has n_features = {X.shape[1]}. Use a larger fdr, or "

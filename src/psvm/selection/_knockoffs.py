@@ -80,7 +80,7 @@ def check_knockoff_options(method, covariance):
     if isinstance(covariance, str):
         check_choice("covariance", covariance, tuple(COVARIANCES))
     else:
-        check_has("covariance", covariance, "fit", what="a covariance estimator")
+        check_has("covariance", covariance, "fit", "get_precision", what="a covariance estimator")
 
 
 def check_columns(name, X):

@@ -289,7 +289,7 @@ threshold 0.8, unimodal)
             for label, rows in zip(target.classes.tolist(), strata, strict=True):
                 if len(rows) < 2:
                     raise ValueError(
-                        f"Class {label!r} has {len(rows)} rows; each half needs at least one. "
+                        f"Class {label!r} of y has {len(rows)} rows; each half needs at least one. "
                         "Leave this class out, or join it with another one."
                     )
         if sum(len(rows) // 2 for rows in strata) < 2:
