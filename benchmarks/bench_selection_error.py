@@ -196,9 +196,10 @@ def kept(name, figures):
     return "yes" if mean <= most else "within 2 s.e." if mean <= most + 2 * error else "no"
 
 
-def simulate(repetitions, few):
+def simulate(repetitions, few, names):
     rows, ratios, same = [], {"stability": [], "knockoffs": []}, []
-    for design, draw in designs().items():
+    chosen = {name: draw for name, draw in designs().items() if not names or name in names}
+    for design, draw in chosen.items():
         results = [one_data_set(draw, seed, seed < few) for seed in range(repetitions)]
         for name in results[0][0]:
             if name == "same halves":
@@ -244,8 +245,8 @@ def large_example():
     )
 
 
-def run(repetitions, few):
-    table, ratios, same = simulate(repetitions, few)
+def run(repetitions, few, names):
+    table, ratios, same = simulate(repetitions, few, names)
     text = (
         f"{N} rows, {P} columns, {RELEVANT} of them in the target (genes: 72 rows, {GENES} "
         f"columns, {RELEVANT_GENES}). Mean and standard error. Stability selection with 50 pairs, "
@@ -255,15 +256,17 @@ def run(repetitions, few):
         f"{ratios['knockoffs']:.1f} for columns and knockoffs (with the time to make these). "
         f"{100 * same:.1f} % of what halves select is the same."
     )
-    return text if data_dir() is None else f"{text}\n\n{large_example()}"
+    return text if data_dir() is None or names else f"{text}\n\n{large_example()}"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=REPETITIONS)
     parser.add_argument("--few", type=int, default=FEW)
+    parser.add_argument("--designs", nargs="*", help="only these; nothing is written")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    text = run(options.repetitions, options.few)
+    text = run(options.repetitions, options.few, options.designs)
     print(text)
-    write_section("selection-error", environment() + "\n\n" + text)
+    if not options.designs:
+        write_section("selection-error", environment() + "\n\n" + text)
