@@ -123,7 +123,7 @@ def stability_parameters(
     >>> found.q, round(found.pfer, 3)  # floor(sqrt(0.5 * 1000))
     (22, 0.968)
     >>> stability_parameters(1000, pfer=1, threshold=0.75, assumption="r-concave").q
-    48
+    61
     """
     _check(n_features, q, threshold, pfer, n_subsamples, sampling, assumption)
     if threshold is None and (q is None or pfer is None):

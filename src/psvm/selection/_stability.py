@@ -167,7 +167,7 @@ class StabilitySelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     >>> selector.get_support(indices=True)
     array([ 7, 42])
     >>> print(selector.parameters_)
-    at most 0.473 false selections expected (17 of 500 features in each of 100 subsamples, \
+    at most 0.476 false selections expected (17 of 500 features in each of 100 subsamples, \
 threshold 0.8, unimodal)
     """
 
