@@ -10,10 +10,10 @@ import numpy as np
 
 from .._progress import steps
 from .._threads import threads
-from .._validation import check_choice, check_integer, shown
+from .._validation import check_choice, check_integer, check_kind, shown
 from ..kernels import Rescaled
 from ..matrix import FoldMoments, RowBlocks, as_dense, check_block, row_hashes
-from ._base import check_psvm
+from ._base import BasePSVM, check_psvm
 from ._description import is_measured
 from ._fit_moments import fit_moments
 from ._moments_plan import MomentsPlan
@@ -202,6 +202,7 @@ def fit_sites(
     >>> fit_sites(PSVR(kernel="dyadic"), sites, held_out="site").support_
     array([2])
     """
+    check_kind("model", model, BasePSVM)
     check_psvm(model)
     check_choice("held_out", held_out, ("fold", "site"))
     sites = list(sites)
