@@ -103,6 +103,7 @@ COUNTS = ("n_permutations", "n_bootstrap")
 
 RESULTS = {
     "psvm.EpsilonPath",
+    "psvm.Exploration",
     "psvm.FoldMoments",
     "psvm.SiteMoments",
     "psvm.io.ColumnDescription",
@@ -374,6 +375,7 @@ def _function_arguments():
         "psvm.matrix.as_matrix": {"K": X},
         "psvm.evaluation.cross_validate": {"model": psvm.PSVC(epsilon=0.5), **data, "cv": 2},
         "psvm.selection.rank_features": {**data, "n_features": 1},
+        "psvm.explore": {**data, "cv": 2, "max_features": 5},
         "psvm.report.write_report": {
             "model": dyadic,
             **data,

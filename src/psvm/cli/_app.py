@@ -17,6 +17,7 @@ COMMANDS = {
     "convert": "Convert data to another format, or a model to text or Python.",
     "cv": "Cross-validate: an honest error, with an interval.",
     "demo": "Show the commands at work on data that comes along.",
+    "explore": "Make an interactive page: move epsilon, see what is selected.",
     "fit": "Fit a model and save it.",
     "info": "What is in a model file?",
     "moments": "Sum the rows of a site for a fit to several sites.",

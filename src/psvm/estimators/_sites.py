@@ -13,7 +13,7 @@ from .._threads import threads
 from .._validation import check_choice, check_integer, shown
 from ..kernels import Rescaled
 from ..matrix import FoldMoments, RowBlocks, as_dense, check_block, row_hashes
-from ._base import check_psvm
+from ._base import BasePSVM, check_psvm
 from ._description import is_measured
 from ._fit_moments import fit_moments
 from ._moments_plan import MomentsPlan
@@ -202,6 +202,8 @@ def fit_sites(
     >>> fit_sites(PSVR(kernel="dyadic"), sites, held_out="site").support_
     array([2])
     """
+    if not isinstance(model, BasePSVM):
+        raise TypeError(f"model must be a PSVC or PSVR, got {shown(model)}.")
     check_psvm(model)
     check_choice("held_out", held_out, ("fold", "site"))
     sites = list(sites)

@@ -1,14 +1,17 @@
 """Plots as objects, and a report about a model as one HTML page."""
 
 from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay
+from ._explore import Exploration, explore
 from ._report import write_report
 from ._style import draw
 
 __all__ = [
     "EpsilonPathDisplay",
+    "Exploration",
     "SearchDisplay",
     "SpectrumDisplay",
     "SupportDisplay",
+    "explore",
     "write_report",
 ]
 

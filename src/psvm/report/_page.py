@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from numbers import Integral, Real
 
-from ._blocks import Code, Details, Figure, Notes, Row, TableBlock, Text, Warnings
+from ._blocks import Code, Details, Figure, Link, Notes, Row, TableBlock, Text, Warnings
 
 FEWEST_TO_SORT = 5
 """Rows from which a table with numbers can be sorted; shorter ones are seen at a glance."""
@@ -55,15 +55,16 @@ def render(report):
     sections = "\n".join(_section(i, section) for i, section in enumerate(report.sections))
     return PAGE.format(
         title=escape(report.title),
-        css=_asset("page.css"),
+        css=asset("page.css"),
         highlights=highlights,
         contents=contents,
         sections=sections,
-        script=_asset("page.js"),
+        script=asset("page.js"),
     )
 
 
-def _asset(name):
+def asset(name):
+    """A file that the pages are made of."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
@@ -88,6 +89,11 @@ def _(block: Text) -> str:
 @_block.register
 def _(block: Code) -> str:
     return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
+
+
+@_block.register
+def _(block: Link) -> str:
+    return f'<p><a class="link" href="{escape(block.address)}">{escape(block.text)}</a></p>'
 
 
 @_block.register
