@@ -197,7 +197,7 @@ def test_what_cannot_be_explored_is_said(wide, rng):
         psvm.explore(K, y > 0, model=PSVC(kernel="dyadic", class_weight="balanced"))
     with pytest.raises(ValueError, match="feature_names must hold one name for each of the 150"):
         psvm.explore(K, y, feature_names=["a"])
-    with pytest.raises(ValueError, match="no column says anything"):
+    with pytest.raises(ValueError, match="No column of X says anything"):
         psvm.explore(np.ones((20, 2)), rng.normal(size=20))
     with pytest.raises(FileNotFoundError):
         psvm.explore(K, y, max_features=5).save("no such folder/page.html")

@@ -15,6 +15,7 @@ from ..._threads import threads
 from ..._typing import ArrayLike, CVLike, Estimator, MatrixLike, StrPath
 from ..._validation import (
     check_flag,
+    check_has,
     check_kind,
     check_list,
     check_members,
@@ -162,6 +163,8 @@ def explore(
     ...     page.save(pathlib.Path(folder, "explore.html")).stat().st_size < 2e6
     True
     """
+    if model is not None:
+        check_has("model", model, "fit", "predict", what="a PSVC or PSVR")
     check_text("title", title)
     check_kind("target_name", target_name, str)
     check_positive_integer("max_features", max_features)

@@ -59,8 +59,8 @@ def _make_machine(K, own, name, y, C, classifier, cv, options):
     path = epsilon_path(K, y, C, method="homotopy", tol=TOL, **options)
     if not len(path.order):
         raise ValueError(
-            "Nothing can be explored: no column says anything about the target. Check that the "
-            "target belongs to these rows."
+            "No column of X says anything about y, so that there is no path to explore. Check that "
+            "the target belongs to these rows."
         )
     epsilons = np.geomspace(path.epsilon_max, path.knots[-1], N_JUDGED)
     epsilons[0], epsilons[-1] = path.epsilon_max, path.knots[-1]
