@@ -23,6 +23,7 @@ COMMANDS = {
     "moments": "Sum the rows of a site for a fit to several sites.",
     "path": "Follow the solutions along epsilon: which column enters when.",
     "plan": "Make the plan by which several sites sum their rows.",
+    "play": "Put points by mouse and see what the P-SVM and an SVM make of them.",
     "predict": "Predict new rows with a saved model.",
     "report": "Write an HTML report with pictures.",
     "select": "Select features, with stability and stand-ins.",

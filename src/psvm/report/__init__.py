@@ -2,7 +2,9 @@
 
 from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay
 from ._explore import Exploration, explore
+from ._page import asset
 from ._report import write_report
+from ._single_page import single_page
 from ._style import draw
 
 __all__ = [

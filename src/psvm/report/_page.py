@@ -63,9 +63,9 @@ def render(report):
     )
 
 
-def asset(name):
-    """A file that the pages are made of."""
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+def asset(name, package=__package__):
+    """A file that a page is made of."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _section(i, section):

@@ -26,9 +26,10 @@ from ..._validation import (
     check_text,
 )
 from ...io import Schema
+from .._page import asset
+from .._single_page import single_page
 from ._contents import contents
 from ._machines import make_machines
-from ._page import render
 from ._subject import make_subject
 
 
@@ -189,4 +190,12 @@ def explore(
             max_features=max_features,
             min_ratio=min_ratio,
         )
-    return Exploration(render(contents(subject, machines, title or f"Explore {target_name}")))
+    title = title or f"Explore {target_name}"
+    text = single_page(
+        title,
+        css=asset("page.css") + asset("_explore/explore.css"),
+        body=asset("_explore/explore.html"),
+        data=contents(subject, machines, title),
+        script=asset("_explore/explore.js"),
+    )
+    return Exploration(text)

@@ -1,11 +1,9 @@
-"""The interactive page as text: markup, style, program and data in one file."""
+"""A page of markup, style, program and data that needs nothing else."""
 
 import base64
 import hashlib
 import json
 from html import escape
-
-from .._page import asset
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -14,7 +12,8 @@ PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
-style-src 'unsafe-inline'; script-src '{digest}'; base-uri 'none'; form-action 'none'">
+style-src 'unsafe-inline'; script-src '{digest}'; connect-src {connect}; \
+base-uri 'none'; form-action 'none'">
 <title>{title}</title>
 <link rel="icon" href="data:,">
 <style>
@@ -31,16 +30,27 @@ ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 """Characters that could end the script which holds the data."""
 
 
-def render(contents):
-    """The text of the page."""
-    script = asset("_explore/explore.js")
+def single_page(title, *, css, body, data, script, connect="'none'"):
+    """The text of a page.
+
+    Parameters
+    ----------
+    title : str
+    css, body, script : str
+        Style, markup and program.
+    data : dict
+        What the program finds in the element "data"; names in it may hold anything.
+    connect : str
+        Where the program may send requests, in the words of a content security policy.
+    """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    data = json.dumps(contents, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return PAGE.format(
-        title=escape(contents["title"]),
+        title=escape(title),
         digest=f"sha256-{digest}",
-        css=asset("page.css") + asset("_explore/explore.css"),
-        body=asset("_explore/explore.html"),
-        data=data.translate(ESCAPES),
+        connect=connect,
+        css=css,
+        body=body,
+        data=text.translate(ESCAPES),
         script=script,
     )
