@@ -4,7 +4,6 @@ import base64
 import time
 import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC, SVR
@@ -129,7 +128,7 @@ def _curves(question):
     return {"size": CURVE, "psvm": {**ours, **_certificate(model)}, "svm": theirs}
 
 
-def _timed(model, X, y) -> tuple[Any, dict]:
+def _timed(model, X, y):
     """The fitted model and the milliseconds it took; warnings become part of the answer."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -8,9 +8,9 @@ from ...matrix import Standardized, as_matrix
 
 MOST_ROWS = 2000
 """Rows whose predictions the page shows."""
-KEPT, EXACT = 240_000, 75_000
+KEPT, EXACT = 180_000, 75_000
 """Entries of the standardised matrix on the page, and up to how many they have double precision."""
-EXTRA = 100_000
+EXTRA = 50_000
 """Entries of columns that are there to be looked at only, with 16 bits each."""
 MOST_NAMES = 5000
 """Columns up to which those that never enter can be searched by name."""

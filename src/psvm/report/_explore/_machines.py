@@ -9,7 +9,7 @@ from ..._progress import finished
 from ...matrix import as_dense
 from ...solvers import EpsilonPath, epsilon_path
 
-N_JUDGED = 60
+N_JUDGED = 40
 """Epsilons at which the error of held-out rows is known."""
 TOL = 1e-11
 """KKT violation of the path relative to epsilon_max, so that coefficients have eight digits."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -103,7 +103,7 @@ def make_subject(model, X, y, *, names, rows, schema, target):
         labels=labels,
         C=float(machine.C),
         epsilon=epsilon,
-        python=[_python(parts, name, classes) for name in targets],
+        python=_python(parts),
     )
 
 
@@ -172,13 +172,13 @@ def _names_of(X, names):
     return column_names(X, names) if is_numeric(X) else []
 
 
-def _python(parts, name, classes):
-    """The line that makes the model of a machine, with ``{epsilon}`` for its epsilon."""
+def _python(parts):
+    """The line that makes the model of each machine, with ``{epsilon}`` for its epsilon."""
     plain = {**PLAIN, "epsilon": STAND_IN, "epsilon_unit": "absolute"}
     machine = clone(parts.machine).set_params(**plain)
     model = make_pipeline(*(clone(step) for _, step in parts.steps), machine)
     text = " ".join(repr(model if parts.steps else machine).split())
     text = text.replace(repr(STAND_IN), "{epsilon}")
-    several = is_classifier(machine) and len(classes) > 2
-    target = f"y == {name.removesuffix(' against the rest')!r}" if several else "y"
-    return f"{text}.fit(X, {target})"
+    classes = getattr(parts.machine, "classes_", ())
+    targets = [f"y == {c!r}" for c in np.asarray(classes).tolist()] if len(classes) > 2 else ["y"]
+    return [f"{text}.fit(X, {target})" for target in targets]

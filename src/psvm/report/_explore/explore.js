@@ -180,8 +180,12 @@ function elsewhere(fits) {
 }
 
 // ---- figures ----
+// Asking for a width makes the browser lay out the page, so it is asked for once.
+const widths = new Map();
 function figure(id, height, label) {
-  const holder = $(id), width = Math.max(holder.clientWidth, 220);
+  const holder = $(id);
+  if (!widths.has(id)) widths.set(id, Math.max(holder.clientWidth, 220));
+  const width = widths.get(id);
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("height", height);
@@ -301,15 +305,18 @@ function errorFigure() {
 function moveCursors() {
   for (const { line, x, f } of cursors) line.setAttribute("d", `M${x(state.epsilon).toFixed(1)} ${TOP}V${f.height - BOTTOM}`);
 }
-function shapes(k) {
-  return k % 2 ? { "stroke-linecap": "square", "stroke-width": 5 } : { "stroke-linecap": "round", "stroke-width": 6.5 };
+// Classes differ by colour and by shape: dot, square, plus, cross.
+const SHAPES = [["round", 6.5, "h0"], ["square", 5, "h0"], ["butt", 2, "m-4 0h8m-4 -4v8"], ["butt", 2, "m-3 -3l6 6m0 -6l-6 6"]];
+function shaped(path, k) {
+  const [cap, width] = SHAPES[k % 4];
+  path.style.setProperty("stroke-linecap", cap);
+  path.style.setProperty("stroke-width", width);
+  path.style.stroke = `var(--c${k % 7})`;
 }
 function dots(f, groups, x, y) {
   groups.forEach((rows, k) => {
-    const d = rows.map((i) => `M${x(i).toFixed(1)} ${y(i).toFixed(1)}h0`).join("");
-    const path = draw("path", { class: "dots", d: d || "M0 0" }, f.svg);
-    for (const [name, v] of Object.entries(shapes(k))) path.style.setProperty(name, v);
-    path.style.stroke = `var(--c${k % 7})`;
+    const d = rows.map((i) => `M${x(i).toFixed(1)} ${y(i).toFixed(1)}${SHAPES[k % 4][2]}`).join("");
+    shaped(draw("path", { class: "dots", d: d || "M0 0" }, f.svg), k);
   });
 }
 const order = (v) => Array.from({ length: v.length }, (_, i) => i).sort((a, b) => v[b] - v[a]);
@@ -445,9 +452,7 @@ function legend() {
   const names = data.classifier ? data.classes : ["low", "middle", "high"].map((w) => `${w} third of ${data.target}`);
   $("legend").replaceChildren(...names.map((name, k) => {
     const item = make("span"), svg = draw("svg", { width: 14, height: 14, viewBox: "0 0 14 14", "aria-hidden": "true" }, item);
-    const path = draw("path", { class: "dots", d: "M7 7h0" }, svg);
-    for (const [property, v] of Object.entries(shapes(k))) path.style.setProperty(property, v);
-    path.style.stroke = `var(--c${k % 7})`;
+    shaped(draw("path", { class: "dots", d: `M7 7${SHAPES[k % 4][2]}` }, svg), k);
     svg.style.cssText = "display:inline-block;width:14px;vertical-align:middle";
     item.append(` ${name}`);
     return item;
@@ -562,6 +567,7 @@ function download(name, kind, text) {
 // ---- putting it together ----
 function redraw() {
   cursors.length = 0;
+  widths.clear();
   pathFigure();
   errorFigure();
   pairFigure();
