@@ -348,7 +348,7 @@ function confusion(values) {
   const counts = [[0, 0], [0, 0]];
   for (let i = 0; i < nRows; i++) counts[m.y[i] > 0 ? 1 : 0][values[i] > 0 ? 1 : 0]++;
   const table = make("table", { class: "confusion" }), head = make("tr"), body = make("tbody"), thead = make("thead");
-  table.append(make("caption", {}, "True classes down, predicted across"));
+  table.append(make("caption", {}, "true ↓ predicted →"));
   head.append(make("td"), ...names.map((n) => make("th", { scope: "col", class: "number" }, clip(n, 24))));
   thead.append(head);
   names.forEach((n, i) => {
