@@ -10,6 +10,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
@@ -395,3 +397,14 @@ def test_nothing_is_cut_off(browser, two_classes, width, scheme, tmp_path):
     )
     unnamed += " || e.textContent.trim() || e.ariaLabel)).map(e => e.id)"
     assert browser.run(unnamed) == []
+
+
+def test_the_line_of_python_of_a_long_pipeline_can_be_run(wide):
+    K, y, _ = wide
+    columns = ColumnTransformer([("keep", "passthrough", list(range(100)))])
+    model = make_pipeline(columns, StandardScaler(), PSVR(kernel="dyadic"))
+    page = psvm.explore(K, y, model=model, max_features=5)
+    line = embedded(page)["machines"][0]["python"].replace("{epsilon}", "2.5")
+    fitted = eval(line, {"clone": clone, "model": model, "X": K, "y": y})
+    expected = psvm.solve(K[:, :100], y, epsilon=2.5, tol=1e-10).alpha
+    np.testing.assert_allclose(fitted[-1].alpha_, expected, atol=1e-6)

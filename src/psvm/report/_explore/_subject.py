@@ -29,6 +29,8 @@ MOST_MACHINES = 10
 """Classes of which each has its path on the page."""
 STAND_IN = 0.7310585786300049
 """An epsilon that nobody gives: it marks the place of the real one in a line of Python."""
+LONGEST = 100_000
+"""Letters of a line of Python."""
 PLAIN = {"relaxation": 0, "threshold": "mean", "tol": 1e-8}
 """Parameters with which a model is the solution on the path and nothing else."""
 
@@ -177,7 +179,11 @@ def _python(parts):
     plain = {**PLAIN, "epsilon": STAND_IN, "epsilon_unit": "absolute"}
     machine = clone(parts.machine).set_params(**plain)
     model = make_pipeline(*(clone(step) for _, step in parts.steps), machine)
-    text = " ".join(repr(model if parts.steps else machine).split())
+    text = " ".join((model if parts.steps else machine).__repr__(N_CHAR_MAX=LONGEST).split())
+    if "..." in text:  # scikit-learn does not print long lists of columns
+        step = model.steps[-1][0]
+        changes = ", ".join(f"{step}__{name}={value!r}" for name, value in plain.items())
+        text = f"clone(model).set_params({changes})"
     text = text.replace(repr(STAND_IN), "{epsilon}")
     classes = getattr(parts.machine, "classes_", ())
     targets = [f"y == {c!r}" for c in np.asarray(classes).tolist()] if len(classes) > 2 else ["y"]

@@ -385,7 +385,7 @@ function showRow() {
   const parts = now.used.map((j) => ({ name: data.names[j], c: now.alpha[j] * column(j)[i] }));
   parts.sort((a, b) => Math.abs(b.c) - Math.abs(a.c));
   const few = parts.slice(0, SHOWN), rest = parts.slice(SHOWN);
-  const lines = [{ name: `constant (mean of ${clip(data.target, 30)})`, c: m.b }, ...few];
+  const lines = [{ name: data.classifier ? "constant" : `constant (mean of ${clip(data.target, 30)})`, c: m.b }, ...few];
   if (rest.length) lines.push({ name: `${rest.length} others`, c: rest.reduce((s, p) => s + p.c, 0) });
   const largest = Math.max(...lines.map((p) => Math.abs(p.c)), Math.abs(total));
   const line = ({ name, c }) => {
