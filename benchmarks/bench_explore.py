@@ -4,6 +4,7 @@ Moves of the slider are timed in headless Chromium: from the event to the end of
 the page is asked for. Painting is not in it.
 """
 
+import os
 import sys
 import tempfile
 import time
@@ -72,7 +73,8 @@ def run():
     header = ["data", "psvm.explore, s", "page, MB", "ms per move", "95 %", "slowest"]
     table = markdown_table(header, rows)
     print(table)
-    write_section("explore", f"{environment()}\n\n{table}")
+    load = f"Load of the machine: {os.getloadavg()[1]:.1f}."
+    write_section("explore", f"{environment()} {load}\n\n{table}")
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ function solve() {
 
 // ---- text and numbers ----
 const short = (v) => (v === 0 ? "0" : String(Number(v.toPrecision(4))));
-const percent = (v) => `${(100 * v).toFixed(1)} %`;
+const percent = (v) => `${(100 * v).toFixed(1)}\u00a0%`;
 const shownError = (v) => (data.classifier ? percent(v) : short(v));
 const plural = (n, one) => `${n} ${one}${n === 1 ? "" : "s"}`;
 function clip(text, most) { return text.length > most ? `${text.slice(0, most - 1)}…` : text; }
@@ -162,11 +162,13 @@ function showBars() {
     return row;
   }));
   $("bars").caption.textContent = wanted ? `${found.length} of the ${now.used.length} selected have “${wanted}” in their name`
-    : `${now.used.length} of ${data.n_columns} ${many.replace("support ", "")}`;
+    : `${now.used.length} of ${data.n_columns} ${many.replace("support ", "")}${towards()}`;
   $("all").hidden = found.length <= FIRST;
   $("all").textContent = state.all ? `Show the largest ${FIRST}` : `Show all ${found.length}`;
   $("not-found").textContent = wanted ? elsewhere(fits) : "";
 }
+const positive = () => (data.classes.length > 2 ? state.machine.name.replace(/ against the rest$/, "") : data.classes[1]);
+const towards = () => (data.classifier ? `; positive alpha speaks for ${clip(positive(), 30)}` : "");
 // Names that are not selected here: they enter later, or never.
 function elsewhere(fits) {
   const later = state.machine.order.filter((j) => now.alpha[j] === 0 && fits(data.names[j]));
@@ -343,8 +345,7 @@ function rocFigure(values) {
   $("prediction-note").dataset.area = area;
 }
 function confusion(values) {
-  const m = state.machine, several = data.classes.length > 2, positive = m.name.replace(/ against the rest$/, "");
-  const names = several ? ["the rest", positive] : data.classes;
+  const m = state.machine, names = data.classes.length > 2 ? ["the rest", positive()] : data.classes;
   const counts = [[0, 0], [0, 0]];
   for (let i = 0; i < nRows; i++) counts[m.y[i] > 0 ? 1 : 0][values[i] > 0 ? 1 : 0]++;
   const table = make("table", { class: "confusion" }), head = make("tr"), body = make("tbody"), thead = make("thead");
@@ -399,8 +400,7 @@ function showRow() {
 }
 function sentence(m, i, total) {
   if (!data.classifier) return `${data.rows[i]}: predicted ${short(total)}, true ${short(m.y[i])}; held out ${short(now.held[i])}.`;
-  const several = data.classes.length > 2, positive = m.name.replace(/ against the rest$/, "");
-  const named = (v) => (several ? (v > 0 ? positive : `not ${positive}`) : data.classes[v > 0 ? 1 : 0]);
+  const named = (v) => (v > 0 ? positive() : data.classes.length > 2 ? `not ${positive()}` : data.classes[0]);
   return `${data.rows[i]}: decision value ${short(total)}, so it is taken for ${named(total)}; it is ${data.classes[data.labels[i]]}. `
     + `Held out: ${short(now.held[i])}, ${named(now.held[i])}.`;
 }
