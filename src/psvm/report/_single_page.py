@@ -21,8 +21,7 @@ base-uri 'none'; form-action 'none'">
 </head>
 <body>
 {body}
-<script type="application/json" id="data">{data}</script>
-<script>{script}</script>
+{data}<script>{script}</script>
 </body>
 </html>
 """
@@ -30,7 +29,7 @@ ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 """Characters that could end the script which holds the data."""
 
 
-def single_page(title, *, css, body, data, script, connect="'none'"):
+def single_page(title, *, css, body, script, data=None, connect="'none'"):
     """The text of a page.
 
     Parameters
@@ -38,19 +37,24 @@ def single_page(title, *, css, body, data, script, connect="'none'"):
     title : str
     css, body, script : str
         Style, markup and program.
-    data : dict
+    data : dict, default=None
         What the program finds in the element "data"; names in it may hold anything.
     connect : str
         Where the program may send requests, in the words of a content security policy.
     """
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return PAGE.format(
         title=escape(title),
         digest=f"sha256-{digest}",
         connect=connect,
         css=css,
         body=body,
-        data=text.translate(ESCAPES),
+        data="" if data is None else _embedded(data),
         script=script,
     )
+
+
+def _embedded(data):
+    """The element that holds the data, in which nothing can end it."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return f'<script type="application/json" id="data">{text.translate(ESCAPES)}</script>\n'
