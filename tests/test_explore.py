@@ -86,10 +86,10 @@ def test_the_page_holds_the_path(wide):
     at_knots = np.zeros((len(machine["knots"]), 150))
     at_knots[:, place] = alphas(data, machine)
     for epsilon, alpha in zip(machine["knots"], at_knots, strict=True):
-        assert case.with_(epsilon=epsilon).worst(alpha) <= 1e-10 * case.epsilon_max
+        assert case.with_(epsilon=epsilon).worst(alpha) <= 1e-9 * case.epsilon_max
     assert (at_knots != 0).sum(axis=1).max() <= 20
     expected = reference.standardise(K, y)[0][:, place]
-    np.testing.assert_allclose(data["K"].reshape(len(place), 60).T, expected, atol=1e-13)
+    np.testing.assert_allclose(data["K"].reshape(len(place), 60).T, expected, atol=1e-11)
     assert set(data["others"]) | set(data["names"]) == set(names)
 
 
@@ -247,7 +247,7 @@ def table(browser, name, part="tBodies[0]"):
 def assert_solution_shown(browser, K, y, names):
     """Exactly the features and coefficients of the solver at the epsilon that is shown."""
     epsilon = epsilon_shown(browser)
-    solution = psvm.solve(K, y, epsilon=epsilon, tol=1e-13)
+    solution = psvm.solve(K, y, epsilon=epsilon, tol=1e-11)
     expected = {names[j]: solution.alpha[j] for j in np.flatnonzero(np.abs(solution.alpha) > 1e-8)}
     found = table(browser, "bars")
     assert len(expected) > 1 and set(found) == set(expected)
@@ -288,7 +288,7 @@ def test_the_slider_shows_solutions_by_mouse(shown):
 def test_contributions_add_up(shown):
     browser, K, y, names, _ = shown
     browser.click("#slider", 0.9)
-    alpha = psvm.solve(K, y, epsilon=epsilon_shown(browser), tol=1e-13).alpha
+    alpha = psvm.solve(K, y, epsilon=epsilon_shown(browser), tol=1e-11).alpha
     K_s, _ = reference.standardise(K, y)
     browser.run("document.getElementById('row-name').value = 'patient 17 '")
     browser.run("document.getElementById('row-name').dispatchEvent(new Event('input'))")
@@ -306,7 +306,7 @@ def test_predictions_of_the_training_rows(shown):
     browser, K, y, _, _ = shown
     browser.click("input[value=own]")
     browser.click("#slider", 0.4)
-    f = K @ (s := psvm.solve(K, y, epsilon=epsilon_shown(browser), tol=1e-13)).coef + s.intercept
+    f = K @ (s := psvm.solve(K, y, epsilon=epsilon_shown(browser), tol=1e-11)).coef + s.intercept
     counts = "[...document.querySelectorAll('#confusion tbody td')].map(c => Number(c.textContent))"
     expected = [((y > 0) == a) & ((f > 0) == b) for a in (False, True) for b in (False, True)]
     assert browser.run(counts) == [int(both.sum()) for both in expected]
@@ -318,7 +318,7 @@ def test_downloads(shown, tmp_path):
     browser, K, y, names, _ = shown
     browser.saving(tmp_path)
     browser.click("#slider", 0.6)
-    solution = psvm.solve(K, y, epsilon=epsilon_shown(browser), tol=1e-13)
+    solution = psvm.solve(K, y, epsilon=epsilon_shown(browser), tol=1e-11)
     texts = {}
     for button, name in (("csv", "selection.csv"), ("svg", "view.svg")):
         browser.click(f"#{button}")

@@ -11,8 +11,6 @@ from ...solvers import EpsilonPath, epsilon_path
 
 N_JUDGED = 40
 """Epsilons at which the error of held-out rows is known."""
-TOL = 1e-11
-"""KKT violation of the path relative to epsilon_max, so that coefficients have eight digits."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def make_machines(K, own, targets, C, *, classifier, cv, max_features, min_ratio
 
 
 def _make_machine(K, own, name, y, C, classifier, cv, options):
-    path = epsilon_path(K, y, C, method="homotopy", tol=TOL, **options)
+    path = epsilon_path(K, y, C, method="homotopy", **options)
     if not len(path.order):
         raise ValueError(
             "No column of X says anything about y, so that there is no path to explore. Check that "
