@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -31,7 +32,7 @@ from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._machine import Machine, finish_machine, relaxation_of
-from ._shared import fit_shared
+from ._shared import fit_shared, is_crowded
 from ._sigmoid import fit_sigmoid
 
 if TYPE_CHECKING:
@@ -222,13 +223,19 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
         with threads(), progress(type(self).__name__, self.verbose):
             clock, machines = Clock(solver.max_time), []
-            description, tasks = describe_for(self, X, weights, target), target.tasks()
+            epsilon, unit = self.epsilon, self.epsilon_unit
+            some = target.shares and isinstance(epsilon, str)
+            describe = partial(describe_for, self, X, weights, target)
+            description, tasks = describe(some=some), target.tasks()
             self._tell_landmarks(description)
             starts = self._make_starts(len(tasks), description)
-            epsilon, unit = self.epsilon, self.epsilon_unit
             if target.shares:
-                machines, tasks = self._fit_shared(description, tasks, solver, clock), []
-                starts = []
+                machines = self._fit_shared(description, tasks, solver, clock)
+                if some and is_crowded(description, machines[0].solution):
+                    description = describe()
+                    self._tell_landmarks(description)
+                    machines = self._fit_shared(description, tasks, solver, clock)
+                tasks, starts = [], []
             elif isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, target, clock, solver)
             for task, start in zip(steps(tasks, "machine"), starts, strict=True):

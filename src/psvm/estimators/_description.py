@@ -10,7 +10,7 @@ from ..kernels import Kernel
 from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, object_digests, row_digests
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
-from ._landmarks import MOST, Draw, landmarks_for
+from ._landmarks import MOST, SHARED_MOST, Draw, landmarks_for
 from ._more import more_would_pay
 
 
@@ -189,17 +189,19 @@ def describe(
     return Description(matrix, weights, digests, identity, own, columns, objects, kernel)
 
 
-def describe_for(model, X, weights, target, digests=None):
+def describe_for(model, X, weights, target, digests=None, *, some=False):
     """Describe training objects as the parameters of a `PSVC` or `PSVR` say.
 
-    `target` says whether small classes need objects of their own.
+    `target` says whether small classes need objects of their own. With `some`, fewer objects
+    describe machines that share their support, and the caller finds out whether they are enough.
     """
     if kernel_name(model.kernel) == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
             f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
         )
-    drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
+    most = SHARED_MOST if some else MOST
+    drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > most
     asked = isinstance(model.epsilon, str) or model.threshold == "loo"
     asked = asked or getattr(model, "probability", False) or model.relaxation != "auto"
     if digests is None and (drawn or asked):
@@ -211,6 +213,8 @@ def describe_for(model, X, weights, target, digests=None):
         if draw.n_distinct > MOST:
             make = partial(describe, X, weights, kernel, **options)
             return described_by_some(make, draw, target.tasks())
+        if draw.n_distinct > most:
+            return describe(X, weights, kernel, rows=draw.rows(draw.shared), **options)
     landmarks = landmarks_for(model, X, weights, kernel)
     return describe(X, weights, kernel, landmarks=landmarks, **options)
 

@@ -136,10 +136,13 @@ def largest_share(most, n_columns, relaxation):
     return min(most, ALMOST_ALL * n_columns) if relaxation > 0 else most
 
 
-def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, worth=0.0):
+def best_of_path(
+    blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, worth=0.0, least_gain=None
+):
     """The largest epsilon that is good enough, along blocks of points of a path.
 
-    The path ends at more than `most` support objects. The loss may exceed the smallest by some
+    The path ends at more than `most` support objects, or when the last points have not gained
+    `least_gain` standard errors, if that is given. The loss may exceed the smallest by some
     standard `errors`, or by a share that is not `worth` more support objects.
     """
     found, losses, values = [], [], []
@@ -152,7 +155,7 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, w
         sizes = [point.n_support for point in found]
         if path_is_over(values, sizes, most, judge.least, max(GAIN, worth)):
             break
-        if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors):
+        if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors, least_gain):
             break
         if clock.over:
             _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
@@ -198,13 +201,22 @@ def _has_grown(sizes):
     return len(set(sizes)) > PATIENCE or (len(sizes) > TURNED and sizes[-1] > GROWTH * sizes[0])
 
 
-def _has_turned(judge, losses, errors):
-    """Whether the last points are worse than the best one by more than some standard errors."""
-    best = int(np.argmin(judge.mean(losses)))
-    if len(losses) - best <= TURNED:
+def _has_turned(judge, losses, errors, least_gain):
+    """Whether the last points are worse than the best one, or hardly better than it was before.
+
+    Both are told in standard errors of the difference.
+    """
+    means = judge.mean(losses)
+    best = int(np.argmin(means))
+    if len(losses) - best > TURNED:
+        beyond, error = judge.differences(losses[[best, *range(-TURNED, 0)]], 0)
+        if (np.isfinite(beyond) & (beyond > errors * error))[1:].all():
+            return True
+    if least_gain is None or len(losses) <= TURNED + 1:  # the first point has no support
         return False
-    beyond, error = judge.differences(losses[[best, *range(-TURNED, 0)]], 0)
-    return bool((np.isfinite(beyond) & (beyond > errors * error))[1:].all())
+    before = int(np.argmin(means[:-TURNED]))
+    beyond, error = judge.differences(losses[[before, -1]], 0)
+    return bool(-beyond[1] < least_gain * error[1])
 
 
 def _good_enough(loss, errors):
@@ -217,11 +229,14 @@ def count_distinct(description):
     return np.count_nonzero(np.bincount(description.groups[description.weights > 0]))
 
 
-def judged_rows(description):
-    """The rows whose leave-one-out values decide: of many, some that are drawn by their content."""
+def judged_rows(description, all_of=JUDGED):
+    """The rows whose leave-one-out values decide: of many, some that are drawn by their content.
+
+    Of more than `all_of` it is every second one or fewer.
+    """
     groups = description.groups
     counts = np.bincount(groups, description.weights) > 0
-    step = -(-counts.sum() // JUDGED)
+    step = max(-(-counts.sum() // JUDGED), 1 + (counts.sum() > all_of))
     return ((np.cumsum(counts) - 1) % step == 0)[groups]
 
 

@@ -24,6 +24,9 @@ MOST = 2_000
 """Up to so many distinct training objects describe unless the user says which."""
 FEW = 700
 """Of hardly more than that, so many describe unless more of them pay."""
+SHARED_MOST, SHARED_FEW = 1_000, 550
+"""The same for machines that share their support, beside `MOST` objects: they may be fewer, as they
+serve all classes, and the final support tells whether they were enough."""
 PER_CLASS = 5
 """A class has at least one in so many of them, if pairs of classes have machines of their own."""
 WORK = 2.5e10
@@ -145,6 +148,11 @@ class Draw:
     def few(self):
         """How many describe unless more of them pay: slowly more with the number of rows."""
         return int(FEW * (self.n_distinct / MOST) ** 0.25)
+
+    @property
+    def shared(self):
+        """How many describe machines that share their support, unless these need most of them."""
+        return int(SHARED_FEW * (self.n_distinct / MOST) ** 0.25)
 
     @property
     def many(self):

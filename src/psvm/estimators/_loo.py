@@ -17,7 +17,7 @@ Both ends have the same A and M, and the values are linear in alpha between.
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dpstrf, dtrtri
+from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
 
 from .._core._leave_one_out import influences
 from ..matrix import block_slices
@@ -233,7 +233,9 @@ class KeptColumns:
             larger = np.empty((len(self.rows), room), order="F")
             larger[:, :first] = self._buffer[:, :first]
             self._buffer = larger
-        self._buffer[:, first:last] = self.K.submatrix(self.rows, new)
+        copy = self.K.copy
+        block = self.K.submatrix(self.rows, new) if copy is None else copy.T[new][:, self.rows].T
+        self._buffer[:, first:last] = block
         self._place[new], self._n = np.arange(first, last), last
 
 
@@ -243,7 +245,11 @@ def independent(Q, used, A):
     Several machines may use more columns than their span has dimensions. The variables of those
     that depend on others are passed to these, which changes no value of f.
     """
-    factor, order, rank, _ = dpstrf(Q[np.ix_(used, used)], tol=DEPENDENT, lower=True)
+    products = Q[np.ix_(used, used)].T
+    factor, failed = dpotrf(products, lower=True, clean=True)
+    if not failed and np.square(factor.diagonal()).min(initial=1.0) > DEPENDENT:
+        return factor, used, A
+    factor, order, rank, _ = dpstrf(products, tol=DEPENDENT, lower=True)
     factor, order = np.tril(factor[:rank, :rank]), used[order - 1]
     kept, rest = order[:rank], order[rank:]
     if len(rest):
