@@ -96,7 +96,7 @@ EXPLAINED = re.compile(
         ]
     )
 )
-FILES = ("path", "target_file", "results_file")
+FILES = ("path", "source", "target_file", "results_file")
 """Arguments that name files, which may be missing: an OSError is right."""
 COUNTS = ("n_permutations", "n_bootstrap")
 """Arguments that ask for work: large ones are legal and take long."""
