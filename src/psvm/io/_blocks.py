@@ -80,7 +80,8 @@ def open_blocks(
     check_number("memory", memory, above=0)
     check_choice("target_type", target_type, ("auto", "text", "number"))
     for name, column in (("target", target), ("weight", weight)):
-        if is_iterable(column) and not isinstance(column, str):
+        several = is_iterable(column) or getattr(column, "ndim", 0) > 0
+        if several and not isinstance(column, str):
             raise TypeError(f"{name} must be the name or number of a column, got {shown(column)}.")
     if features is not None and (isinstance(features, str) or not is_iterable(features)):
         raise TypeError(f"features must be a list of columns, got {shown(features)}.")
