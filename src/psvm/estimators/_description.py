@@ -11,7 +11,7 @@ from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, object_d
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, SHARED_MOST, Draw, landmarks_for
-from ._more import more_would_pay
+from ._more import gain_of_more
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,10 +209,13 @@ def describe_for(model, X, weights, target, digests=None, *, some=False):
     kernel = choose_kernel(model, X, weights)
     options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}
     if drawn:
-        draw = Draw(X, weights, digests, target.paired)
+        tasks = target.tasks()
+        several = len(tasks) > 1
+        pair = target.classifies and not several
+        draw = Draw(X, weights, digests, target.paired, several=several, pair=pair)
         if draw.n_distinct > MOST:
             make = partial(describe, X, weights, kernel, **options)
-            return described_by_some(make, draw, target.tasks())
+            return described_by_some(make, draw, tasks)
         if draw.n_distinct > most:
             return describe(X, weights, kernel, rows=draw.rows(draw.shared), **options)
     landmarks = landmarks_for(model, X, weights, kernel)
@@ -236,8 +239,9 @@ def described_by_some(make, draw, tasks):
     description = make(rows=draw.rows(draw.few))
     if draw.many > draw.few:
         half = np.isin(description.own, draw.rows(draw.few // 2))
-        if more_would_pay(description, half, tasks):
-            return make(rows=draw.rows(draw.many))
+        count = draw.worth(gain_of_more(description, half, tasks))
+        if count > draw.few:
+            return make(rows=draw.rows(count))
     return description
 
 

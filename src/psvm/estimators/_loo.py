@@ -25,6 +25,8 @@ from ._sigmoid import weight_of_one
 
 KEPT = 5000
 """The columns of no more rows are kept for the next solutions, which have most of them as well."""
+ROOM = 2048
+"""Columns for which there is room at first; memory that is not written to costs nothing."""
 LEAST = 1e-10
 """A row whose ``1 - h_i`` is smaller is interpolated: without it anything can happen."""
 DEPENDENT = 1e-12
@@ -229,7 +231,7 @@ class KeptColumns:
     def _append(self, new):
         first, last = self._n, self._n + len(new)
         if last > self._buffer.shape[1]:
-            room = min(max(last, 2 * first), self.K.shape[1])
+            room = min(max(last, 2 * first, ROOM), self.K.shape[1])
             larger = np.empty((len(self.rows), room), order="F")
             larger[:, :first] = self._buffer[:, :first]
             self._buffer = larger
