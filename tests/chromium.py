@@ -95,6 +95,43 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
+    def press(self, key, times=1):
+        """Press a key, such as "ArrowRight", on what has the focus."""
+        codes = {"ArrowLeft": 37, "ArrowRight": 39, "PageUp": 33, "PageDown": 34, "Enter": 13}
+        codes |= {"End": 35, "Home": 36, "Tab": 9}
+        for _ in range(times):
+            for kind in ("rawKeyDown", "keyUp"):
+                code = codes[key]
+                self._call("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+                           windowsVirtualKeyCode=code, nativeVirtualKeyCode=code)  # fmt: skip
+
+    def mouse(self, *kinds, x, y):
+        """Send "mousePressed", "mouseMoved" or "mouseReleased" at a place of the window."""
+        for kind in kinds:
+            down = {"button": "left", "buttons": 1, "clickCount": 1}
+            down = {} if kind == "mouseMoved" else down
+            self._call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **down)
+
+    def click(self, selector, across=0.5, down=0.5):
+        """Press and release the mouse at a share of the width and height of an element."""
+        self.run(f"document.querySelector({selector!r}).scrollIntoView({{block: 'center'}})")
+        box = self.run(f"document.querySelector({selector!r}).getBoundingClientRect().toJSON()")
+        x, y = box["x"] + across * box["width"], box["y"] + down * box["height"]
+        self.mouse("mouseMoved", "mousePressed", "mouseReleased", x=x, y=y)
+
+    def saving(self, folder):
+        """Let downloads go to a folder."""
+        self._call("Page.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+
+    def downloaded(self, path, patience=20.0):
+        """The text of a download, once it is there."""
+        deadline = time.monotonic() + patience
+        while not path.exists():
+            assert time.monotonic() < deadline, f"{path} has not been downloaded."
+            self.run("0")
+            time.sleep(0.05)
+        return path.read_bytes().decode()
+
     def screenshot(self, path):
         """The whole page as PNG."""
         answer = self._call("Page.captureScreenshot", captureBeyondViewport=True)

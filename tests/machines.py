@@ -42,11 +42,13 @@ TESTS = Path(__file__).resolve().parent
 # Files, words, pages and the source itself: nothing in these depends on the kernels.
 ASIDE = (
     "test_cli.py",
+    "test_explore.py",
     "test_fuzz_*.py",
     "test_house.py",
     "test_io_*.py",
     "test_models.py",
     "test_parameters.py",
+    "test_play.py",
     "test_report.py",
     "test_storage.py",
     "test_typing.py",

@@ -221,6 +221,25 @@ def test_report_is_a_whole_page(data, tmp_path):
     assert (tmp_path / "r.html.toml").exists()
 
 
+def test_explore_writes_a_page_with_the_names_of_the_file(data, capsys, tmp_path):
+    code, result = as_json(capsys, "explore", "train.csv", "--target", "diagnosis", "--epsilon",
+                           "0.5")  # fmt: skip
+    assert code == 0 and result["output"] == "train.explore.html"
+    text = (tmp_path / "train.explore.html").read_text()
+    assert result["bytes"] == len(text.encode()) and "diagnosis in train.csv" in text
+    assert (tmp_path / "train.explore.html.toml").exists()
+    assert run("explore", "train.csv", "--target", "diagnosis", "--kernel", "rbf", "--output",
+               "k.html", "--no-open", "--quiet") == 0  # fmt: skip
+    assert "PSVC(" in (tmp_path / "k.html").read_text()
+
+
+def test_report_links_its_figures_with_an_interactive_page(data, tmp_path):
+    assert run("report", "train.csv", "--target", "diagnosis", "--output", "r.html", "--no-tune",
+               "--folds", "3", "--interactive") == 0  # fmt: skip
+    assert 'href="r.explore.html#epsilon=' in (tmp_path / "r.html").read_text()
+    assert (tmp_path / "r.explore.html").exists()
+
+
 def test_check_names_what_is_wrong(data, capsys, tmp_path):
     assert run("check", "train.csv", "--target", "diagnosis") == 0
     (tmp_path / "ragged.csv").write_text("a,b,y\n1,2,x\n3,y\n5,6,x\n7,8,y\n")

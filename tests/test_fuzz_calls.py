@@ -96,13 +96,14 @@ EXPLAINED = re.compile(
         ]
     )
 )
-FILES = ("path", "target_file", "results_file")
+FILES = ("path", "source", "target_file", "results_file")
 """Arguments that name files, which may be missing: an OSError is right."""
 COUNTS = ("n_permutations", "n_bootstrap")
 """Arguments that ask for work: large ones are legal and take long."""
 
 RESULTS = {
     "psvm.EpsilonPath",
+    "psvm.Exploration",
     "psvm.FoldMoments",
     "psvm.SiteMoments",
     "psvm.io.ColumnDescription",
@@ -380,6 +381,7 @@ def _function_arguments():
         "psvm.matrix.as_matrix": {"K": X},
         "psvm.evaluation.cross_validate": {"model": psvm.PSVC(epsilon=0.5), **data, "cv": 2},
         "psvm.selection.rank_features": {**data, "n_features": 1},
+        "psvm.explore": {**data, "cv": 2, "max_features": 5},
         "psvm.report.write_report": {
             "model": dyadic,
             **data,

@@ -377,6 +377,26 @@ def test_browser_cuts_nothing_off_in_light_and_dark(browser, page, width, scheme
     assert browser.complaints == []
 
 
+def test_figures_are_linked_with_the_interactive_page(browser, cancer, tmp_path):
+    X, y = cancer
+    model = PSVC(kernel="dyadic", epsilon=3.0).fit(X, y)
+    path, page = tmp_path / "r.html", tmp_path / "a & b.html"
+    write_report(model, X, y, path, cv=3, interactive=page)
+    browser.open(path.as_uri())
+    links = browser.run("[...document.querySelectorAll('a.link')].map(a => a.href)")
+    assert [link.rpartition("=")[2] for link in links] == ["error", "path", "selected", "stand-ins"]
+    for link in links:
+        assert link.startswith(page.as_uri())
+        browser.open("about:blank")  # the links differ by their fragments only
+        browser.open(link)
+        assert browser.run("document.getElementById('epsilon').dataset.value") == "3"
+        place = f"document.getElementById('{link.rpartition('=')[2]}').getBoundingClientRect()"
+        assert browser.run(f"{place}.top < innerHeight && {place}.bottom > 0")
+    assert browser.complaints == []
+    with pytest.raises(ValueError, match="another file in the directory of the report"):
+        write_report(model, X, y, path, interactive=path)
+
+
 def test_arrows_stand_only_where_sorting_helps(page):
     text = page.read_text()
     tables = re.findall(r"<table.*?</table>", text, re.S)

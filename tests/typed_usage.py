@@ -208,5 +208,7 @@ def files() -> None:
     assert_type(model_info("model.psvm"), dict[str, Any])
     assert_type(export_numpy(model), str)
     assert_type(write_report(model, table.X, table.y, "report.html"), Path)
+    assert_type(psvm.explore(table.X, table.y, model=model), psvm.Exploration)
+    assert_type(psvm.explore(table.X, table.y).save("page.html"), Path)
     assert_type(SupportDisplay.from_estimator(model).plot(most=5), SupportDisplay)
     assert_type(SupportDisplay.from_estimator(model).ax_, Axes)

@@ -36,6 +36,8 @@ if _t.TYPE_CHECKING:
     from .model_selection import cross_val_error as cross_val_error
     from .persistence import load as load
     from .persistence import save as save
+    from .report import Exploration as Exploration
+    from .report import explore as explore
     from .selection import GeneSelector as GeneSelector
     from .selection import KnockoffSelector as KnockoffSelector
     from .selection import PSVMSelector as PSVMSelector
@@ -69,7 +71,7 @@ _ROOMS = {
     "model_selection": ("PSVCCV", "PSVRCV", "HeldOut", "cross_val_error"),
     "persistence": ("load", "save"),
     "problem": (),
-    "report": (),
+    "report": ("Exploration", "explore"),
     "selection": ("GeneSelector", "KnockoffSelector", "PSVMSelector", "StabilitySelector"),
     "solvers": (
         "SMO",

@@ -7,15 +7,20 @@ from ._displays import (
     StabilityDisplay,
     SupportDisplay,
 )
+from ._explore import Exploration, explore
+from ._page import asset
 from ._report import write_report
+from ._single_page import single_page
 from ._style import draw
 
 __all__ = [
     "EpsilonPathDisplay",
+    "Exploration",
     "SearchDisplay",
     "SpectrumDisplay",
     "StabilityDisplay",
     "SupportDisplay",
+    "explore",
     "write_report",
 ]
 

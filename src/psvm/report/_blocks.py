@@ -58,6 +58,14 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Link:
+    """The way to another page."""
+
+    text: str
+    address: str
+
+
+@dataclass(frozen=True)
 class Row:
     """Blocks side by side, where there is room."""
 

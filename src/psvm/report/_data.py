@@ -1,7 +1,9 @@
 """The data of a report: what it is, and what stands out."""
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
 
+from ..estimators import unwrap_psvm
 from ..io import find_warnings, is_numeric
 from ..matrix import storage_of, stored_values
 
@@ -17,6 +19,27 @@ def column_names(X, names=None):
     if names is None:
         return [f"column {j + 1}" for j in range(X.shape[1])]
     return [str(name) for name in names]
+
+
+def check_names(X, columns, rows):
+    """Complain if names of columns or rows are given that are not one for each."""
+    for given, n, what in ((columns, 1, "feature_names"), (rows, 0, "row_names")):
+        if given is not None and (n == 0 or is_numeric(X)) and len(given) != np.shape(X)[n]:
+            raise ValueError(
+                f"{what} must hold one name for each of the {np.shape(X)[n]} "
+                f"{'columns' if n else 'rows'} of X, got {len(given)}."
+            )
+
+
+def as_numbers(model, X, names, schema):
+    """X as a matrix of numbers with the names of its columns: categories are encoded."""
+    steps = unwrap_psvm(model).steps
+    if not steps or not isinstance(steps[0][1], ColumnTransformer):
+        return X, names
+    first = steps[0][1]
+    if schema is not None:
+        return first.transform(X), schema.feature_names_out(first)
+    return first.transform(X), [str(name) for name in first.get_feature_names_out()]
 
 
 def describe(X, y, classifier):

@@ -7,39 +7,21 @@ from html import escape
 from importlib.resources import files
 from numbers import Integral, Real
 
-from ._blocks import Code, Details, Figure, Notes, Row, TableBlock, Text, Warnings
+from ._blocks import Code, Details, Figure, Link, Notes, Row, TableBlock, Text, Warnings
+from ._single_page import single_page
 
 FEWEST_TO_SORT = 5
 """Rows from which a table with numbers can be sorted; shorter ones are seen at a glance."""
 MOST_ON_A_PHONE = 3
 """Columns that fit side by side; of wider tables each row becomes a list there."""
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; \
-style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>
-{css}</style>
-</head>
-<body>
-<header>
+BODY = """<header>
 <h1>{title}</h1>
 <dl class="highlights">{highlights}</dl>
 </header>
 <nav aria-label="Contents"><ul>{contents}</ul></nav>
 <main>
 {sections}
-</main>
-<script>
-{script}</script>
-</body>
-</html>
-"""
+</main>"""
 
 
 def render(report):
@@ -53,18 +35,15 @@ def render(report):
         for i, section in enumerate(report.sections)
     )
     sections = "\n".join(_section(i, section) for i, section in enumerate(report.sections))
-    return PAGE.format(
-        title=escape(report.title),
-        css=_asset("page.css"),
-        highlights=highlights,
-        contents=contents,
-        sections=sections,
-        script=_asset("page.js"),
+    body = BODY.format(
+        title=escape(report.title), highlights=highlights, contents=contents, sections=sections
     )
+    return single_page(report.title, css=asset("page.css"), body=body, script=asset("page.js"))
 
 
-def _asset(name):
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+def asset(name, package=__package__):
+    """A file that a page is made of."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _section(i, section):
@@ -88,6 +67,11 @@ def _(block: Text) -> str:
 @_block.register
 def _(block: Code) -> str:
     return f'<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
+
+
+@_block.register
+def _(block: Link) -> str:
+    return f'<p><a class="link" href="{escape(block.address)}">{escape(block.text)}</a></p>'
 
 
 @_block.register

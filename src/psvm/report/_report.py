@@ -7,10 +7,10 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.compose import ColumnTransformer
 
 from .._plotting import check_matplotlib
 from .._progress import progress
@@ -32,8 +32,9 @@ from ..io import Schema, atomic_write, is_numeric
 from ..matrix import fill_missing, stored_parts
 from ..selection import StabilitySelector, rank_features
 from . import _sections as sections
-from ._blocks import Report, Section, Text
-from ._data import suspicions
+from ._blocks import Link, Report, Section, Text
+from ._data import as_numbers, check_names, suspicions
+from ._explore import explore
 from ._page import render
 
 PACKAGES = ("psvm", "numpy", "scipy", "scikit-learn", "matplotlib")
@@ -54,6 +55,7 @@ def write_report(
     random_state: int = 0,
     n_jobs: int | None = None,
     command: str | None = None,
+    interactive: StrPath | None = None,
     notes: Sequence[str] = (),
     verbose: bool = False,
 ) -> Path:
@@ -90,6 +92,9 @@ def write_report(
         Number of processes.
     command : str, default=None
         The command that repeats it.
+    interactive : str or path-like, default=None
+        Where an interactive page about the same data and model goes (see `explore`), to which the
+        figures are linked. It must lie beside the report, in the same directory.
     notes : sequence of str, default=()
         Sentences for the top of the section about the data.
     verbose : bool, default=False
@@ -132,6 +137,7 @@ def write_report(
     check_members("y", y)
     X = check_rows(X, y)
     path = Path(path)
+    page = None if interactive is None else _beside(interactive, path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {os.fspath(path.parent)!r} for the report.")
     with progress("write_report", verbose):
@@ -149,22 +155,38 @@ def write_report(
             n_jobs=n_jobs,
             command=command,
             notes=notes,
+            page=page,
         )
+        if page is not None:
+            explored = explore(
+                X, y, model=model, title=title, cv=cv, feature_names=feature_names,
+                row_names=row_names, schema=schema,
+            )  # fmt: skip
+            explored.save(page)
     text = render(report)
     with atomic_write(path, "w", encoding="utf-8") as file:
         file.write(text)
     return path
 
 
-def _make(model, X, y, *, title, names, rows, schema, command, notes, cv, n_features, **options):
+def _beside(interactive, path):
+    """The path of the interactive page, if links from the report can find it."""
+    check_path("interactive", interactive)
+    page = Path(interactive)
+    if page.resolve().parent != path.resolve().parent or page.resolve() == path.resolve():
+        raise ValueError(
+            f"interactive must be another file in the directory of the report, "
+            f"{os.fspath(path.parent)!r}, got {shown(interactive)}."
+        )
+    return page
+
+
+def _make(
+    model, X, y, *, title, names, rows, schema, command, notes, page, cv, n_features, **options
+):
     y, classifier = np.asarray(y), is_classifier(model)
-    for given, n, what in ((names, 1, "feature_names"), (rows, 0, "row_names")):
-        if given is not None and (n == 0 or is_numeric(X)) and len(given) != np.shape(X)[n]:
-            raise ValueError(
-                f"{what} must hold one name for each of the {np.shape(X)[n]} "
-                f"{'columns' if n else 'rows'} of X, got {len(given)}."
-            )
-    numbers, names = _as_numbers(model, X, names, schema)
+    check_names(X, names, rows)
+    numbers, names = as_numbers(model, X, names, schema)
     parts = unwrap_psvm(model, names, rows)
     result = cross_validate(model, X, y, cv=cv, **options)
     scaled = len(parts.steps) > 0 or is_measured(parts.machine)
@@ -181,6 +203,8 @@ def _make(model, X, y, *, title, names, rows, schema, command, notes, cv, n_feat
         sections.repeat_section(command, versions(), digest(X, y), model),
     ]
     machine = parts.machine
+    if page is not None:
+        found = [_linked(section, page.name, machine) for section in found]
     highlights = [
         (f"{result.measure}, cross-validated", result.shown),
         ("support objects", f"{machine.n_support_} of {np.shape(machine.alpha_)[-1]}"),
@@ -191,15 +215,23 @@ def _make(model, X, y, *, title, names, rows, schema, command, notes, cv, n_feat
     return Report(title or f"P-SVM {what}", highlights, [s for s in found if s is not None])
 
 
-def _as_numbers(model, X, names, schema):
-    """X as a matrix of numbers with the names of its columns: categories are encoded."""
-    steps = unwrap_psvm(model).steps
-    if not steps or not isinstance(steps[0][1], ColumnTransformer):
-        return X, names
-    first = steps[0][1]
-    if schema is not None:
-        return first.transform(X), schema.feature_names_out(first)
-    return first.transform(X), [str(name) for name in first.get_feature_names_out()]
+LINKS = {
+    "Cross-validated error": ("error", "Move epsilon and see the error change"),
+    "Path along epsilon": ("path", "Move epsilon along the path"),
+    "Support objects": ("selected", "See the support objects of any epsilon"),
+    "Top features": ("stand-ins", "See two features against each other, and stand-ins"),
+}
+"""Sections that the interactive page shows as well: the place there, and a sentence."""
+
+
+def _linked(section, name, machine):
+    """A section with the way to its part of the interactive page, at the epsilon of the model."""
+    if section is None or section.title not in LINKS:
+        return section
+    place, text = LINKS[section.title]
+    start = f"epsilon={machine.epsilon_!r}&" if np.ndim(machine.epsilon_) == 0 else ""
+    link = Link(f"{text}: the interactive page", f"{quote(name)}#{start}at={place}")
+    return Section(section.title, [*section.blocks, link])
 
 
 def _size(X, y, numbers):

@@ -11,6 +11,7 @@ from .. import _options as options
     "report",
     epilog=options.examples(
         "psvm report train.csv --target diagnosis --output r.html",
+        "psvm report train.csv --target diagnosis --output r.html --interactive",
     ),
 )
 @options.data
@@ -21,6 +22,8 @@ from .. import _options as options
               help="Search parameters, or take those given.")  # fmt: skip
 @click.option("--n-features", type=click.IntRange(1), default=10, show_default=True,
               help="Number of top features.")  # fmt: skip
+@click.option("--interactive", is_flag=True,
+              help="Write an interactive page beside it, to which figures are linked.")  # fmt: skip
 @options.folds
 @options.probability
 @options.modelling
@@ -30,6 +33,8 @@ from .. import _options as options
 @options.runs
 def command(run):
     """Write a report about DATA and its model: one HTML page that needs no network."""
+    from pathlib import Path
+
     from ...report import write_report
     from .._choices import choose_task, feature_names, make_model
     from .._files import check_writable
@@ -43,7 +48,8 @@ def command(run):
             f"A report is an HTML page: --output must end with .html, got {params['output']!r}. "
             "A browser prints it as PDF."
         )
-    check_writable(params["output"])
+    page = Path(params["output"]).with_suffix(".explore.html") if params["interactive"] else None
+    check_writable(params["output"], page)
     if params["model"]:
         model, table, y = _saved(run)
     else:
@@ -63,11 +69,14 @@ def command(run):
             feature_names=feature_names(table), row_names=table.row_labels,
             schema=table.schema, cv=params["folds"],
             n_features=params["n_features"], random_state=run.seed, n_jobs=run.jobs,
-            command=run.command, notes=run.said,
+            command=run.command, interactive=page, notes=run.said,
         )  # fmt: skip
     run.wrote(params["output"])
     run.results["output"] = params["output"]
     run.show(f"report           {params['output']}")
+    if page is not None:
+        run.results["interactive"] = str(page)
+        run.show(f"interactive page {page}")
 
 
 def _saved(run):
