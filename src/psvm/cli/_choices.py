@@ -8,6 +8,12 @@ from ..estimators import MEASURED
 from ..io import is_numeric, median_imputer, relates_rows
 from ..matrix import can_be_centred
 
+NOT_SCALED = (*MEASURED, "spectrum", "cosine", "tanimoto", "jaccard", "histogram_intersection",
+              "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment")  # fmt: skip
+"""Kernels for which columns are left as they are: their zeros or their common units matter."""
+NEVER_SCALED = (*MEASURED, "spectrum", "jaccard", "histogram_intersection", "chi2", "additive_chi2",
+                "wasserstein")  # fmt: skip
+"""Those that are not defined for standardised columns."""
 MOST_CLASSES = 10
 """Whole numbers with at most so many different values are taken for classes."""
 
@@ -94,10 +100,10 @@ def preprocess(run, table, kernel, machine):
     steps = first_steps(table)
     scale = run.params.get("scale")
     if scale is None:
-        scale = kernel not in (*MEASURED, "spectrum")
+        scale = kernel not in NOT_SCALED
         if scale:
             run.choose("scale", True, "Columns are standardised for the kernel (--no-scale).")
-    elif scale and kernel in (*MEASURED, "spectrum"):
+    elif scale and kernel in NEVER_SCALED:
         raise ValueError(f"--scale makes no sense with --kernel {kernel}.")
     if scale:
         steps.append(StandardScaler(with_mean=can_be_centred(table.X)))

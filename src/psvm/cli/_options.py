@@ -8,7 +8,9 @@ from . import _settings
 
 FILE = click.Path(exists=True, dir_okay=False)
 OUTPUT = click.Path(dir_okay=False)
-KERNELS = ("auto", "rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed",
+KERNELS = ("auto", "rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "matern",
+           "rational_quadratic", "plummer", "sine", "tanimoto", "jaccard", "histogram_intersection",
+           "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment", "precomputed",
            "dyadic", "spectrum")  # fmt: skip
 data = click.argument("data", type=FILE)
 
@@ -116,7 +118,7 @@ modelling = _all(
     click.option("-C", "--bound", "C", type=click.FloatRange(0, min_open=True),
                  default=float("inf"), show_default=True, help="Bound of the variables."),
     click.option("--gamma", type=Gamma(), default="scale", show_default=True,
-                 help="Width parameter of rbf, laplacian and poly."),
+                 help="Width parameter of rbf, laplacian, poly and other kernels that have one."),
     click.option("--scale/--no-scale", default=None,
                  help="Standardise the columns? [for kernels of vectors]"),
 )  # fmt: skip

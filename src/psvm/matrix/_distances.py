@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from ._storage import same_storage
+from ._storage import dense_copy, same_storage
 
 TILE_COLUMNS, TILE_SIZE = 256, 2**16
 """Width and size of a tile: it stays in the second-level cache, and BLAS runs at full speed."""
@@ -33,6 +33,26 @@ def city_block_tiles(X, Z):
         # The compiled loops behind both work in double precision.
         D = distances(_real(X[rows]), _real(Z)) if P else np.empty((rows.stop - rows.start, 0))
         yield rows, D
+
+
+def chi2_tiles(X, Z):
+    """Slices of rows and of columns and ``sum_k (x_k - z_k)^2 / (x_k + z_k)`` of these.
+
+    The compiled loop of scikit-learn works in dense double precision, so parts of both are copied.
+    """
+    from sklearn.metrics.pairwise import additive_chi2_kernel
+
+    height = max(16, TILE // max(X.shape[1], 1))
+    for columns in _slices(Z.shape[0], min(height, TILE_SIZE)):
+        Z_b = dense_copy(Z[columns])
+        for rows in row_slices(X.shape[0], max(len(Z_b), X.shape[1]), size=TILE):
+            D = additive_chi2_kernel(dense_copy(X[rows]), Z_b)
+            yield rows, columns, np.negative(D, out=D)
+
+
+def row_sums(X):
+    """The sum of each row in double precision."""
+    return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 
 
 class SquaredDistances:

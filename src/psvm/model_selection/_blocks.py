@@ -12,8 +12,9 @@ from .._progress import steps
 from .._threads import threads
 from .._validation import check_integer, shown
 from ..estimators import MomentsPlan, fit_moments, gamma_for, kernel_name, survey_blocks
+from ..kernels import WITH_GAMMA
 from ..matrix import gathered_blocks
-from ._grid import FACTOR, FARTHEST, LEARNT, SPAN, WITH_GAMMA
+from ._grid import FACTOR, FARTHEST, LEARNT, SPAN
 from ._table import choose, cv_results
 
 

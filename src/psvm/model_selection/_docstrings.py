@@ -14,7 +14,7 @@ min_ratio : float, default=None
 Cs : array-like, default=(inf,)
     Bounds of the variables.
 gammas : array-like of float, "scale" or "auto", default=None
-    Coefficients of "rbf", "laplacian" and "poly". None starts with 1/3 and 1 times "scale"
+    Coefficients of kernels that have one, see `PSVC`. None starts with 1/3 and 1 times "scale"
     and adds one that is 3 times smaller or larger while the best one is at that end, at most
     four there. Many rows (200 for each class, 2000 with numbers) are not all needed for that:
     gamma is found with a part of them, a half to an eighth, drawn by content. Other kernels have

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from ...kernels import (
     FeatureKernel,
     FeatureTable,
+    GlobalAlignment,
     Kernel,
     Normalized,
     PairKernel,
@@ -65,7 +66,8 @@ def _kind_of_prepared(kernel):
         return FeatureTable
     if isinstance(kernel, PairKernel):
         return PreparedSequences
-    return PreparedParts if type(kernel) in (Normalized, Sum, Product) else None
+    pairs = (GlobalAlignment, Normalized, Sum, Product)
+    return PreparedParts if type(kernel) in pairs else None
 
 
 def check_vectors(state, kernel, objects):
@@ -81,6 +83,10 @@ def _check_parts(state, kernel, prepared, n, p):
     if isinstance(kernel, Normalized):
         check_prepared(state, kernel.kernel, first, n, p)
         state.checked(second, "a norm", (n,), kinds="f")
+    elif isinstance(kernel, GlobalAlignment):
+        state.require(getattr(first, "shape", None) == (n, p), "its vectors have a wrong length")
+        check_vectors(state, kernel, first)
+        state.checked(second, "a logarithm", (n,), kinds="f")
     else:
         check_prepared(state, kernel.k1, first, n, p)
         check_prepared(state, kernel.k2, second, n, p)
