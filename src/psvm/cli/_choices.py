@@ -7,6 +7,7 @@ from sklearn.preprocessing import StandardScaler
 from ..estimators import MEASURED
 from ..io import is_numeric, median_imputer, relates_rows
 from ..matrix import can_be_centred
+from ..preprocessing import DoubleCentering
 
 NOT_SCALED = (*MEASURED, "spectrum", "cosine", "tanimoto", "jaccard", "histogram_intersection",
               "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment")  # fmt: skip
@@ -97,7 +98,7 @@ def as_parameter(kernel):
 
 def preprocess(run, table, kernel, machine):
     """A pipeline that fills in and standardises columns, if needed."""
-    steps = first_steps(table)
+    steps = [*first_steps(table), *_centring(run, kernel)]
     scale = run.params.get("scale")
     if scale is None:
         scale = kernel not in NOT_SCALED
@@ -108,6 +109,17 @@ def preprocess(run, table, kernel, machine):
     if scale:
         steps.append(StandardScaler(with_mean=can_be_centred(table.X)))
     return make_pipeline(*steps, machine) if steps else machine
+
+
+def _centring(run, kernel):
+    """What makes similarities of distances."""
+    if not run.params.get("distances"):
+        return []
+    if kernel != "precomputed":
+        raise ValueError(
+            f"--distances is for a square matrix of relations, not for --kernel {kernel}."
+        )
+    return [DoubleCentering()]
 
 
 def first_steps(table):

@@ -113,6 +113,8 @@ modelling = _all(
     click.option("--kernel", type=click.Choice(KERNELS), default="auto", show_default=True,
                  help="How rows are described. dyadic: by the columns as they are; precomputed: "
                  "the matrix holds relations among the rows; spectrum: sequences by their words."),
+    click.option("--distances", is_flag=True,
+                 help="A square matrix holds distances: similarities are made of them."),
     click.option("--epsilon", type=Epsilon(), default="auto", show_default=True,
                  help="Correlation threshold; larger: fewer support objects."),
     click.option("-C", "--bound", "C", type=click.FloatRange(0, min_open=True),

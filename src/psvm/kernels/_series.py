@@ -63,8 +63,8 @@ class DTW(_Series):
     """``k(x, z) = exp(-gamma d(x, z))`` with the cost d of dynamic time warping; indefinite.
 
     A row is a series. ``d`` is the least sum of ``(x_i - z_j)^2`` along a path from the first pair
-    of points to the last one that steps forward in x, in z or in both. With ``window=0`` and series of
-    equal length this is the RBF kernel.
+    of points to the last one that steps forward in x, in z or in both. With ``window=0`` and
+    series of equal length this is the RBF kernel.
 
     Parameters
     ----------

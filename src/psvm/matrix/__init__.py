@@ -31,6 +31,7 @@ from ._storage import (
     drop_columns,
     fill_missing,
     hashed_folds,
+    looks_like_distances,
     missing_entries,
     object_digests,
     row_digests,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, preprocessing
 from .._validation import shown
 from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from ..estimators import PSVC, PSVR, Calibration, Labels, Sigmoid, Steps
@@ -52,7 +52,8 @@ NOT_NEEDED = frozenset(
 def registry():
     """The registry, with everything of psvm and what it needs of scikit-learn."""
     found = Registry()
-    for entry in (*_kernels(), *_sklearn(), *_predictors(), *_selection(), *_parts()):
+    sources = (_kernels, _sklearn, _predictors, _selection, _preprocessing, _parts)
+    for entry in (entry for source in sources for entry in source()):
         found.add(entry)
     for name in ("log", "log1p", "log2", "log10", "sqrt"):
         found.add_function(f"numpy.{name}", getattr(np, name))
@@ -111,6 +112,12 @@ def _selection():
         (RangeClipper, checks.check_shapes({"lowest_": "p", "highest_": "p"})),
     ):
         yield Entry(f"psvm.selection.{cls.__name__}", cls, check=check)
+
+
+def _preprocessing():
+    for name in preprocessing.__all__:
+        cls = getattr(preprocessing, name)
+        yield Entry(f"psvm.preprocessing.{name}", cls, check=checks.PREPROCESSING[name])
 
 
 def _parts():

@@ -25,6 +25,7 @@ from ._kernels import (
     check_prepared_sequences,
 )
 from ._moments import check_plan, check_sums
+from ._preprocessing import PREPROCESSING
 from ._selection import (
     check_gene_selector,
     check_present_call,
