@@ -137,7 +137,7 @@ class GlobalAlignment(_Series):
     >>> GlobalAlignment(normalize=False)([[0, 0]])
     array([[3.]])
     >>> GlobalAlignment(gamma=0.1)([[0, 0, 1, 2]], [[0, 1, 2, 2], [5, 5, 5, 5]]).round(3)
-    array([[0.993, 0.   ]])
+    array([[0.762, 0.   ]])
     """
 
     _constraints: ClassVar = {"normalize": Flag()}

@@ -28,6 +28,7 @@ def city_block_tiles(X, Z):
         from sklearn.metrics.pairwise import manhattan_distances
 
         distances, size = manhattan_distances, TILE
+        X, Z = _short_indices(X), _short_indices(Z)
     P = Z.shape[0]
     for rows in row_slices(X.shape[0], P, size=size):
         # The compiled loops behind both work in double precision.
@@ -148,6 +149,14 @@ def _origin(Z):
     means = Z.mean(axis=0)
     far = np.abs(means) > 2.0 * Z.std(axis=0)
     return np.where(far, means, 0.0).astype(Z.dtype, copy=False) if far.any() else None
+
+
+def _short_indices(X):
+    """A sparse matrix with indices of 32 bits, which compiled loops of scikit-learn want."""
+    if X.indices.dtype == np.int32 and X.indptr.dtype == np.int32:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sp.csr_array(parts, shape=X.shape)
 
 
 def _real(X):
