@@ -24,6 +24,7 @@ from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
 from ._machine import finish_machine, relaxation_of
 from ._moments_plan import MomentsPlan
+from ._novelty import check_similar, largest_similarity
 from ._row_survey import RowSample, RowSurvey
 from ._sigmoid import Sigmoid
 from ._sites import LEAST, SiteMoments, fit_sites, plan_difference

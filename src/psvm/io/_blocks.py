@@ -12,6 +12,7 @@ from ..matrix import RowBlocks
 from ._block_arrays import ArrayFile, is_zarr
 from ._block_arrow import FeatherFile, ParquetFile, TextFile
 from ._block_columns import choose_columns
+from ._dialect import check_column
 from ._errors import DataError
 from ._read import SUFFIXES, format_of
 
@@ -78,6 +79,8 @@ def open_blocks(
     array([1, 0])
     """
     check_number("memory", memory, above=0)
+    check_column("target", target)
+    check_column("weight", weight)
     check_choice("target_type", target_type, ("auto", "text", "number"))
     if features is not None and (isinstance(features, str) or not is_iterable(features)):
         raise TypeError(f"features must be a list of columns, got {shown(features)}.")

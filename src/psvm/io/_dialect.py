@@ -2,11 +2,15 @@
 
 import csv
 import difflib
+import numbers
 import re
 from dataclasses import dataclass, field
 from itertools import islice
 
+import numpy as np
+
 from .._core._csv import parse_number
+from .._validation import LARGEST, check_integer, shown
 from ._errors import DataError
 from ._schema import Kind, Schema
 
@@ -280,6 +284,14 @@ def _find_row_names(header, body, text, options, names, path):
     if header is not None and NAMES_OF_ROWS.fullmatch(header[0]):
         return 0 if different or options.transpose else None
     return 0 if 0 in text and 1 not in text and different and len(cells) > 1 else None
+
+
+def check_column(name, value):
+    """Complain about what can be neither the name nor the place of a column."""
+    if value is not None and not isinstance(value, str | bool | np.bool_ | numbers.Integral):
+        raise TypeError(f"{name} must be the name or the place of a column, got {shown(value)}.")
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        check_integer(name, value, least=-LARGEST)
 
 
 def find_column(wanted, names, path, what):

@@ -197,8 +197,8 @@ class PositionLogOdds(_SequenceScores):
 
     With order 0 these are the scores of a position-specific scoring matrix (PSSM); with order 1
     those of Salzberg (1997), ``log P(x_i | x_(i-1), second class) / P(x_i | x_(i-1), first)``,
-    found for each position i by itself. Each position becomes a number, and the sum of them is a log
-    likelihood ratio. Zien et al. (2000) follow it by a polynomial kernel.
+    found for each position i by itself. Each position becomes a number, and the sum of them is a
+    log likelihood ratio. Zien et al. (2000) follow it by a polynomial kernel.
 
     Parameters
     ----------
