@@ -62,4 +62,4 @@ def test_fingerprints():
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     errors = {k: float(v) for k, v in re.findall(r"(.*): ([\d.]+) % error", printed)}
     assert errors["tanimoto, five selected bits"] < 5 < errors["tanimoto, all bits"]
-    assert {"17", "404", "900"} <= set(printed.split("selected bits: ")[1].split())
+    assert {"17", "404", "900"} <= set(printed.split("\nselected bits: ")[1].split())
