@@ -62,7 +62,7 @@ def load_with_schema(path):
 
 
 def find_novel(path, model, X, able):
-    """Which rows are less like any support object than all training rows, if the file tells."""
+    """Which rows are far less like any support object than training rows, if the file tells."""
     from ..evaluation import support_similarity
     from ..persistence import model_info
 

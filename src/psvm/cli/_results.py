@@ -84,16 +84,18 @@ def warn_of_rare_levels(run, table):
 
 
 def novelty_threshold(model, X):
-    """The least similarity of a training row to the support objects besides itself.
+    """Half of the least similarity of a training row to the support objects besides itself.
 
-    None if there are no support objects, or no rows at hand because they were read by blocks.
+    Half, because by chance some new rows of the same kind are outside the range of a few training
+    rows. None if there are no support objects, or no rows at hand because they were read by blocks.
     """
     from ..evaluation import similarity_threshold
 
     machine = unwrap(model).machine
     if X is None or not machine.n_support_ or machine.kernel == "dyadic":
         return None
-    return similarity_threshold(model, X)
+    least = similarity_threshold(model, X)
+    return least / 2 if least > 0 else least
 
 
 def save_model(run, model, table, task, path):

@@ -63,8 +63,8 @@ def command(run):
     if novel.any():
         run.warn(
             f"{novel.sum()} of {len(novel)} rows, such as {table.row_labels[novel.argmax()]}, are "
-            "less like any support object of the model than all training rows: their prediction "
-            "is a guess."
+            "less than half as like any support object of the model as every training row is: "
+            "their prediction is a guess."
         )
         headers.append("novel")
         columns.append(["yes" if new else "" for new in novel])
