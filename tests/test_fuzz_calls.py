@@ -332,6 +332,7 @@ def _function_arguments():
             "cv": 2,
         },
         "psvm.evaluation.confidence": {"estimator": model, "X": X},
+        "psvm.evaluation.support_similarity": {"estimator": model, "X": X},
         "psvm.evaluation.has_information": {"estimator": dyadic, "X": X},
         "psvm.evaluation.reject_scores": {"estimator": model, "X": X, "y": LABELS},
         "psvm.evaluation.corrected_t_test": {**splits, "n_train": 10, "n_test": 10},
