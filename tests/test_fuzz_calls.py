@@ -94,6 +94,8 @@ EXPLAINED = re.compile(
             r"y_true|y_pred",
             r"Column \d+ of K",
             r"There is no column",
+            r"Only a workbook has sheets",
+            r"are not given away",
             r"is not a (model|FASTA) file|is not a file of SMILES|Stray quote",
         ]
     )

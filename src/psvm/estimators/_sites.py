@@ -10,10 +10,10 @@ import numpy as np
 
 from .._progress import steps
 from .._threads import threads
-from .._validation import check_choice, check_integer, shown
+from .._validation import check_choice, check_integer, check_kind, check_list, shown
 from ..kernels import Rescaled
 from ..matrix import FoldMoments, RowBlocks, as_dense, check_block, row_hashes
-from ._base import check_psvm
+from ._base import BasePSVM, check_psvm
 from ._description import is_measured
 from ._fit_moments import fit_moments
 from ._moments_plan import MomentsPlan
@@ -202,9 +202,10 @@ def fit_sites(
     >>> fit_sites(PSVR(kernel="dyadic"), sites, held_out="site").support_
     array([2])
     """
+    check_kind("model", model, BasePSVM)
     check_psvm(model)
     check_choice("held_out", held_out, ("fold", "site"))
-    sites = list(sites)
+    sites = check_list("sites", sites)
     if not sites or not all(isinstance(site, SiteMoments) for site in sites):
         raise TypeError(f"sites must be a list of SiteMoments, got {shown(sites)}.")
     if is_measured(model) != (sites[0].plan.kernel is None):

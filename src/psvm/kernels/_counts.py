@@ -52,15 +52,23 @@ class Tanimoto(Kernel):
 class _NonNegative(Kernel):
     """A kernel of rows without negative entries."""
 
+    def check_objects(self, X: Any, name: str = "X") -> Any:
+        X = super().check_objects(X, name)
+        self._check_entries(X, name)
+        return X
+
     def prepare(self, X: Any) -> Any:
+        self._check_entries(X, "X")
+        return X
+
+    def _check_entries(self, X, name):
         smallest = stored_values(X).min(initial=0.0)
         if smallest < 0:
             raise ValueError(
-                f"{self!r} is a kernel of counts, histograms or profiles and needs entries of at "
-                f"least 0, got {smallest:.6g}. Do not standardise the columns, or use another "
-                "kernel."
+                f"{name} has the entry {smallest:.6g}: {self!r} is a kernel of counts, "
+                "histograms or profiles and needs entries of at least 0. Do not standardise the "
+                "columns, or use another kernel."
             )
-        return X
 
 
 class Jaccard(_NonNegative):
@@ -184,8 +192,8 @@ class Wasserstein(_NonNegative, Exponential):
         sums = row_sums(super().prepare(X))
         if not (sums > 0).all():
             raise ValueError(
-                f"{self!r} needs profiles with some mass: row {int(np.argmin(sums > 0))} has the "
-                "sum 0. Leave it out."
+                f"X must have profiles with some mass for {self!r}: row "
+                f"{int(np.argmin(sums > 0))} has the sum 0. Leave it out."
             )
         F = np.cumsum(as_dense(X) / sums[:, None], axis=1)
         return F.astype(X.dtype, copy=False)

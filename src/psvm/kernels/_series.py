@@ -32,8 +32,8 @@ class _Series(Exponential):
         """Points in time of each series."""
         if X.shape[1] % self.channels:
             raise ValueError(
-                f"{self!r} needs {self.channels} numbers per point in time; the {X.shape[1]} "
-                f"columns are no multiple of {self.channels}."
+                f"X has {X.shape[1]} columns, no multiple of {self.channels}: {self!r} needs as "
+                "many numbers as channels for each point in time."
             )
         n_points = X.shape[1] // self.channels
         lengths = np.full(X.shape[0], n_points, dtype=np.intp)
@@ -43,8 +43,8 @@ class _Series(Exponential):
             lengths = (there * np.arange(1, n_points + 1)).max(axis=1, initial=0).astype(np.intp)
         if not (lengths > 0).all():
             raise ValueError(
-                f"{self!r} needs series with some points; row {int(np.argmin(lengths > 0))} has "
-                "none."
+                f"X must have series with some points for {self!r}; row "
+                f"{int(np.argmin(lengths > 0))} has none."
             )
         return lengths
 
