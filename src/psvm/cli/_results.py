@@ -92,7 +92,7 @@ def novelty_threshold(model, X):
     from ..evaluation import similarity_threshold
 
     machine = unwrap(model).machine
-    if X is None or not machine.n_support_ or machine.kernel == "dyadic":
+    if not X.shape[0] or not machine.n_support_ or machine.kernel == "dyadic":
         return None
     least = similarity_threshold(model, X)
     return least / 2 if least > 0 else least
