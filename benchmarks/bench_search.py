@@ -34,6 +34,8 @@ WIDTHS = 3.0 ** np.arange(-3, 2)
 """gamma of the peers in units of "scale"."""
 RAETSCH = ("banana", "thyroid", "heart", "breast_cancer", "german", "flare_solar", "splice")
 NUMBERS = ("boston_housing", "abalone", "cpu_act", "space_ga")
+FIRST = 76
+"""The first split: the rules of the search were chosen on splits 0 to 13 and 20 to 49."""
 
 
 def two_classes(name):
@@ -41,6 +43,7 @@ def two_classes(name):
 
     def split(i):
         X, y, train, test = raetsch(name)
+        i %= len(train)  # splice has 20 splits only: its last ones
         return X[train[i]], y[train[i]], X[test[i]], y[test[i]]
 
     return split
@@ -107,7 +110,8 @@ def one_split(split, numbers):
 def run(sets, n_splits, numbers):
     rows = []
     for name, split in sets.items():
-        found = np.array([one_split(split(i), numbers) for i in range(n_splits)])
+        numbers_of_splits = range(FIRST, FIRST + n_splits)
+        found = np.array([one_split(split(i), numbers) for i in numbers_of_splits])
         difference = found[:, 0] - found[:, 1]
         error = difference.std(ddof=1) / np.sqrt(n_splits)
         mean = found.mean(axis=0)

@@ -13,8 +13,9 @@ import psvm
 from psvm import PSVC, PSVR
 from psvm._folds import N_FOLDS, assign_folds
 from psvm.estimators import choose_epsilon, describe
-from psvm.estimators._epsilon import PathPoint, best_of_path
+from psvm.estimators._epsilon import PathPoint, best_of_path, left_out_points
 from psvm.estimators._judge import NumbersJudge
+from psvm.kernels import RBF
 from psvm.matrix import BLOCK_BYTES, as_matrix, object_digests, row_digests
 from psvm.solvers import Clock
 
@@ -150,9 +151,9 @@ def test_a_twin_of_each_row_changes_nothing_but_the_units(rng, decides):
     assert double.n_support_ == single.n_support_
 
 
-@pytest.mark.parametrize(("fewest", "asked"), [(100, 5), (0, 10)])
+@pytest.mark.parametrize(("fewest", "asked"), [(300, 4), (100, 5), (0, 10)])
 def test_a_path_ends_when_the_loss_has_clearly_turned(fewest, asked):
-    """After two losses beyond the smallest; small supports may have some more sizes."""
+    """After two losses beyond the smallest, or one of large supports; small ones may have more."""
     sizes, residuals = [3.0, 2.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], np.tile([1.0, -1.0], 20)
     judge = NumbersJudge(np.ones(40), np.arange(40), np.zeros(40))
     seen = []
@@ -163,9 +164,40 @@ def test_a_path_ends_when_the_loss_has_clearly_turned(fewest, asked):
             yield [PathPoint(size * residuals, fewest + n_support)]
 
     epsilons = [10.0**-step for step in range(len(sizes))]
-    chosen = best_of_path(blocks(), judge, epsilons, 200, Clock())
+    chosen = best_of_path(blocks(), judge, epsilons, 1000, Clock())
     assert chosen.epsilon == epsilons[2]
     assert len(seen) == asked
+
+
+def test_points_that_are_passed_over_keep_the_epsilons_of_the_others(rng, monkeypatch):
+    """The solution that is chosen meets the KKT conditions at the epsilon that is chosen."""
+    X = rng.normal(size=(150, 4))
+    y = np.sin(X[:, 0]) + X[:, 1] ** 2 + 0.3 * rng.normal(size=150)
+    description = describe(X, np.ones(150), RBF(0.2), digests=row_digests(X))
+    problem, epsilons = description.problem(y, np.inf), 10.0 ** -np.arange(0, 3, 1 / 6)
+    rows, counts = np.arange(150), {}
+    epsilons *= problem.epsilon_max
+    K = rbf_kernel(X, gamma=0.2)
+    Z = (K - K.mean(axis=0)) / np.linalg.norm(K - K.mean(axis=0), axis=0)
+    for dear in (0, 150):
+        monkeypatch.setattr("psvm.estimators._epsilon.DEAR", dear)
+        blocks = left_out_points(description, problem, y, epsilons, 0.75, rows, 150, 1.2)
+        points = [point for block in blocks for point in block]
+        places = np.cumsum([point.steps for point in points]) - 1
+        counts[dear] = [point.n_support for point in points]
+        for point, epsilon in zip(points, epsilons[places], strict=True):
+            alpha = point.alpha
+            F = Z.T @ (Z @ alpha - (y - y.mean()))
+            # The path is solved to a millionth of epsilon.
+            expected = -epsilon * np.sign(alpha[alpha != 0])
+            np.testing.assert_allclose(F[alpha != 0], expected, rtol=1e-5)
+            assert np.abs(F).max() <= epsilon * (1 + 1e-5)
+    assert len(counts[150]) == len(epsilons)
+    assert len(epsilons) / 2 <= len(counts[0]) < len(epsilons)
+    assert set(counts[0]) <= set(counts[150])
+    monkeypatch.setattr("psvm.estimators._epsilon.DEAR", 0)
+    blocks = left_out_points(description, problem, y, epsilons, 0.75, rows, 150)
+    assert sum(len(block) for block in blocks) == len(epsilons)  # a search asks for all of them
 
 
 def test_time_limit_covers_the_search():

@@ -211,6 +211,27 @@ def test_large_points_of_a_path_may_be_loose(kind, monkeypatch):
     machines.assert_same(tight.A, machines.solve(epsilons[-1]).A, epsilons[-1])
 
 
+def test_points_of_few_steps_are_near_those_of_the_path(monkeypatch):
+    """About as many rows, none of them far behind, and no trace in a tight solution."""
+    monkeypatch.setattr("psvm.solvers._group.MANY", 20)
+    X = np.random.default_rng(3).normal(size=(160, 5))
+    classes = np.digitize(np.sin(2 * X[:, 0]) + X[:, 1] ** 2, [0.2, 0.8, 1.6])
+    Y = np.where(classes[:, None] == np.arange(4), 1.0, -1.0)
+    machines = Machines(rbf_kernel(X, gamma=0.3), Y)
+    epsilons = machines.epsilon_max * 10.0 ** (-np.arange(1, 9) / 4)
+    exact = [len(solution.support) for solution in machines.path(epsilons, tol=1e-6)]
+    quick = list(machines.path(epsilons, tol=0.1, max_iter=3))
+    assert exact[-1] > 60
+    assert any(point.status is Status.MAX_ITER for point in quick)
+    for count, before, point in zip(exact[1:], quick, quick[1:], strict=False):
+        outside = np.linalg.norm(point.F[~point.A.any(axis=1)], axis=1)
+        assert outside.max() <= before.epsilon
+        assert 0.7 * count <= len(point.support) <= 1.5 * count
+    tight = machines.solve(epsilons[-1], start=quick[-1])
+    machines.assert_certified(tight)
+    machines.assert_same(tight.A, machines.solve(epsilons[-1]).A, epsilons[-1])
+
+
 class Ticking:
     """A clock whose time is over when it has been asked some times."""
 

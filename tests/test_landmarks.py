@@ -21,9 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import PSVC, PSVCCV, PSVR, cross_val_error
 from psvm.estimators import Description
-from psvm.estimators._landmarks import LARGE, MOST, find_landmarks
+from psvm.estimators._landmarks import LARGE, MOST, PAYS, PAYS_PAIR, Draw, find_landmarks
 from psvm.kernels import RBF, Kernel, Linear, Spectrum, normalized
-from psvm.matrix import as_matrix
+from psvm.matrix import as_matrix, row_digests
 from reference import AGAIN, assert_same_solution, decided
 
 TIGHT = {"tol": 1e-9}
@@ -412,6 +412,16 @@ def test_plain_callables_still_are_kernels():
 
 
 # ---------------------------------------------------------------- some of many training objects
+
+
+def test_the_number_of_objects_grows_with_what_they_gain(rng):
+    X = rng.normal(size=(2100, 2))
+    draw = Draw(X, np.ones(2100), row_digests(X), None)
+    counts, few = [draw.worth(gain) for gain in (-0.5, PAYS, 1.5 * PAYS, 0.9)], draw.few
+    assert_allclose(counts, [few, few, 1.5 * few, draw.many], atol=1)
+    pair = Draw(X, np.ones(2100), row_digests(X), None, pair=True)
+    assert_allclose(pair.worth(1.5 * PAYS_PAIR), 1.5 * few, atol=1)
+    assert set(draw.rows(few)) <= set(draw.rows(draw.many))
 
 
 def many_moons(n=2300, seed=0):

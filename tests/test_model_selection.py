@@ -29,7 +29,7 @@ import psvm
 from psvm import PSVC, PSVCCV, PSVR, PSVRCV, cross_val_error
 from psvm._folds import assign_folds
 from psvm.matrix import row_digests
-from psvm.model_selection import _search, _table
+from psvm.model_selection import _grid, _paths, _search, _table
 from reference import decided
 
 # Small grids, whose ends do not matter; `test_choice_at_an_edge_is_told` and others look at them.
@@ -329,17 +329,18 @@ def test_paths_go_on_until_the_error_has_turned():
 
 
 @pytest.mark.parametrize(
-    ("frequency", "least", "most"), [(0.3, 1e-6, 0.2), (9.0, 2.0, 20.0), (30.0, 20.0, 300.0)]
+    ("n_features", "frequency", "least", "most"),
+    [(8, 0.3, 1e-6, 0.2), (1, 9.0, 2.0, 20.0), (1, 30.0, 20.0, 300.0)],
 )
-def test_gammas_go_on_until_the_score_has_turned(frequency, least, most):
-    """Also where nothing is learnt with those of the start, which are up to 1 times "scale"."""
+def test_gammas_go_on_until_the_score_has_turned(n_features, frequency, least, most):
+    """Also where nothing is learnt with those of the start, which are 1/3 and 1 times "scale"."""
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(150, 1))
-    y = np.sin(frequency * X[:, 0]) + 0.05 * rng.normal(size=150)
+    X = rng.uniform(-1, 1, size=(150, n_features))
+    y = np.sin(frequency * X).sum(axis=1) + 0.05 * rng.normal(size=150)
     model = quiet(PSVRCV(), X, y)
-    units = model.gammas_ * X.var()
+    units = model.gammas_ * n_features * X.var()
     np.testing.assert_allclose(units[1:] / units[:-1], 3.0)
-    assert least < model.gamma_ * X.var() < most
+    assert least < model.gamma_ * n_features * X.var() < most
     assert model.gamma_ < model.gammas_[-1]
     if model.gamma_ == model.gammas_[0]:
         # Wider kernels are not tried once they hardly pay.
@@ -349,6 +350,101 @@ def test_gammas_go_on_until_the_score_has_turned(frequency, least, most):
             for gamma in model.gammas_[:2]
         )
         assert widest - next_one <= 0.01 * abs(widest)
+
+
+def alike(seed, n=60):
+    """A matrix of 40 columns with the same weight, which a bound of all weights does justice to."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 40))
+    return X, X.sum(axis=1) + 3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("cv", [None, 5])
+def test_C_goes_on_until_the_score_has_turned(cv):
+    X, y = alike(0)
+    search = PSVRCV(Cs=None, kernel="dyadic", cv=cv)
+    model = quiet(search, X, y)
+    *finite, unbounded = model.Cs_
+    assert unbounded == np.inf
+    np.testing.assert_allclose(np.divide(finite[1:], finite[:-1]), 2.0)
+    assert model.C_ in finite[2:]  # two smaller values were worse
+    # From the largest variable without a bound on, C would change nothing.
+    table = model.cv_results_
+    best = np.argmax(np.where(table["param_C"] == np.inf, table["mean_test_score"], -np.inf))
+    free = PSVR(kernel="dyadic", relaxation=0, epsilon_unit="max")
+    free.set_params(C=np.inf, epsilon=table["params"][best]["epsilon"]).fit(X, y)
+    np.testing.assert_allclose(2 * finite[-1], np.abs(free.alpha_).max(), rtol=1e-3)
+    # It pays for new rows, and the model is that of the bound.
+    assert np.abs(model.alpha_).max() == model.C_
+    without = quiet(clone(search).set_params(Cs=[np.inf]), X, y)
+    assert model.score(*alike(1, 2000)) > without.score(*alike(1, 2000)) + 0.1
+
+
+def test_C_stays_infinite_where_no_bound_helps(tmp_path):
+    X, _ = alike(0)
+    y = 3 * X[:, 0] + 0.1 * np.random.default_rng(1).normal(size=60)
+    search = PSVRCV(Cs=None, kernel="dyadic", results_file=tmp_path / "search.jsonl")
+    model = quiet(search, X, y)
+    assert model.C_ == np.inf
+    assert len(model.Cs_) == 3
+    again = quiet(clone(search), X, y)
+    assert again.best_params_ == model.best_params_
+    np.testing.assert_array_equal(again.Cs_, model.Cs_)
+
+
+def test_search_of_C_has_a_limit_that_is_told(monkeypatch):
+    X, y = alike(0)
+    monkeypatch.setattr(_grid, "HALF", 0.8)  # the best bound is at about two thirds
+    monkeypatch.setattr(_grid, "MOST_CS", 2)
+    with pytest.warns(ConvergenceWarning, match="chosen C is the smallest that was tried"):
+        model = PSVRCV(Cs=None, kernel="dyadic").fit(X, y)
+    assert model.C_ == model.Cs_[0]
+
+
+def test_C_of_blocks_is_searched_by_one_pass():
+    X, y = alike(0, 200)
+    passes = []
+
+    def blocks():
+        passes.append(1)
+        yield from ((X[i : i + 50], y[i : i + 50]) for i in range(0, 200, 50))
+
+    given = PSVRCV(kernel="dyadic").fit(psvm.RowBlocks(blocks))
+    once = len(passes)
+    passes.clear()
+    model = PSVRCV(Cs=None, kernel="dyadic").fit(psvm.RowBlocks(blocks))
+    assert len(passes) == once
+    assert len(model.Cs_) >= 3
+    assert model.best_score_ >= given.best_score_
+
+
+def test_classes_with_a_searched_C():
+    X, y = load_iris(return_X_y=True)
+    model = quiet(PSVCCV(Cs=None, gammas=["scale"]), X, y)
+    assert model.best_estimator_.multi_class == "ovo"
+    assert len(model.Cs_) >= 3
+    for parameters in ({"multi_class": "shared"}, {"strategy": "coarse_to_fine"}):
+        with pytest.raises(ValueError, match=r"needs .*Cs.*None"):
+            PSVCCV(Cs=None, **parameters).fit(X, y)
+
+
+def test_paths_that_stay_behind_are_given_up(monkeypatch):
+    """They have fewer points, but the choice is the same."""
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    model = quiet(PSVCCV(), X, y)
+    monkeypatch.setattr(_paths.Rival, "beats", lambda *point: False)
+    whole = quiet(PSVCCV(), X, y)
+    assert model.best_params_ == whole.best_params_
+    assert len(model.cv_results_["params"]) < len(whole.cv_results_["params"])
+
+
+def test_rival():
+    rival = _paths.Rival(np.array([-0.3, -0.2, -0.4]), 10.0)
+    behind = rival.scores - np.array([0.1, 0.2, 0.3])  # mean 0.2, standard error 0.058
+    assert rival.beats(behind, 10)
+    assert not rival.beats(behind, 9)  # too few support objects to tell
+    assert not rival.beats(rival.scores - np.array([0.3, -0.2, 0.0]), 10)  # 0.033 and 0.145
+    assert not rival.beats(np.full(3, np.nan), 10)
 
 
 def test_choice_at_an_edge_is_told():
@@ -380,8 +476,11 @@ def test_choice_at_an_edge_is_told():
 # ---------------------------------------------------------------- rules and strategies
 
 
-def table(means, splits, support, epsilons):
+def table(means, splits, support, epsilons, gammas=1.0):
+    gammas = np.broadcast_to(gammas, len(means))
     return {
+        "params": [{"gamma": gamma} for gamma in gammas],
+        "param_gamma": np.ma.array(gammas),
         "mean_test_score": np.array(means),
         "param_epsilon": np.array(epsilons),
         "mean_n_support": np.array(support),
@@ -398,6 +497,21 @@ def test_rules():
     assert _table.choose(found, "sparsest") == 2
     # standard error of the best: sd 0.0283 / sqrt(2) = 0.02
     assert _table.choose(found, "one_standard_error") == 3
+
+
+def test_rules_of_gamma():
+    """The best is the fourth, with gamma 1; those before it are behind it by different amounts."""
+    best = np.array([-0.50, -0.40, -0.60])
+    behind = [[0.05, 0.03, 0.04], [0.02, -0.02, 0.01], [0.001, -0.001, 0.001], [0.0] * 3]
+    gammas = [0.1, 0.3, 0.3, 1.0]
+    splits = best - np.array(behind)
+    found = table(splits.mean(axis=1), splits, [2, 3, 4, 5], [0.1] * 4, gammas)
+    # gamma 0.1 is worse in all folds; the best with 0.3 by half a standard error, and the sparser
+    # candidate with 0.3 by more than that of their difference.
+    assert _table.choose(found, "best") == 3
+    assert _table.choose(found, "widest") in (1, 2)
+    found["mean_test_score"][2] = np.nan
+    assert _table.choose(found, "narrowest", 1.0) == 3
     # the same model again, such as with another C that no variable gets to: the first one wins
     twice = table([0.9, 0.9 * (1 + 1e-13), 0.5], np.full((3, 2), 0.9), [9, 9, 1], [0.1, 0.1, 0.9])
     assert _table.choose(twice, "best") == _table.choose(twice, "one_standard_error") == 0

@@ -423,7 +423,13 @@ COMMANDS = {
     "plan": ("plan", "big.csv", *T, "--landmarks", "3", "-o", "q.npz"),
     "moments": ("moments", "big.csv", *T, "--landmarks-from", "p.npz", "-o", "u.moments"),
 }
-UNKNOWN_END = {"path": "epsilon ", "fit, blocks": "block ", "plan": "block ", "moments": "block "}
+UNKNOWN_END = {
+    "path": "epsilon ",
+    "fit, blocks": "block ",
+    "plan": "block ",
+    "moments": "block ",
+    "tune": "gamma 2",
+}
 """Work whose end nobody knows says where it is."""
 SHORT = {"info", "fit, sums"}
 """One look into a file, or one machine from sums: the line has the time alone."""

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs
+from sklearn.datasets import load_digits, load_iris, load_wine, make_blobs, make_classification
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import LeaveOneOut, cross_val_score
@@ -371,6 +371,40 @@ def test_landmarks_that_share():
     assert violation <= model.tol * solution.epsilon + 1e-12 * (len(y) + np.abs(solution.A).sum())
     assert model.landmarks_ is None
     assert model.score(X, y) > 0.9
+
+
+def overlapping(n, std=2.0, seed=0):
+    return make_blobs(n, 2, centers=4, cluster_std=std, random_state=seed)
+
+
+def test_some_of_a_thousand_rows_are_enough_to_describe():
+    """They are drawn by content, and weights are numbers of equal rows."""
+    X, y = overlapping(1100)
+    model = PSVC().fit(X, y)
+    assert len(model.landmarks_) < 600
+    assert len(model.support_) < 0.6 * len(model.landmarks_)
+    order = np.random.default_rng(1).permutation(len(y))
+    other = PSVC().fit(X[order], y[order])
+    np.testing.assert_array_equal(np.sort(order[other.landmarks_]), model.landmarks_)
+    np.testing.assert_allclose(other.epsilon_, model.epsilon_)
+    twice = PSVC().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    weighted = PSVC().fit(X, y, sample_weight=np.full(len(y), 2.0))
+    np.testing.assert_array_equal(twice.landmarks_ // 2, weighted.landmarks_)
+    np.testing.assert_allclose(twice.epsilon_, weighted.epsilon_)
+
+
+def test_all_rows_describe_where_some_are_too_few():
+    X, y = make_classification(
+        1100, 16, n_informative=16, n_redundant=0, n_classes=26, class_sep=2.5, random_state=0
+    )
+    model, every = PSVC().fit(X, y), PSVC(landmarks="all").fit(X, y)
+    np.testing.assert_array_equal(model.landmarks_, np.arange(len(y)))
+    np.testing.assert_array_equal(model.support_, every.support_)
+
+
+def test_all_rows_describe_for_a_given_epsilon():
+    model = PSVC(multi_class="shared", epsilon=0.1, epsilon_unit="max").fit(*overlapping(1100))
+    assert len(model.landmarks_) == 1100
 
 
 def test_many_rows_share_what_describes():

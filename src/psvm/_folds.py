@@ -52,8 +52,8 @@ def assign_folds(digests, y, weights, n_folds=N_FOLDS):
     The distinct rows are sorted by target and digest and dealt out in turn, so that the folds are
     stratified and depend neither on the order of the rows nor on how often one is written.
     """
-    lowest = {}
-    for digest, target, weight in zip(digests, y, weights, strict=True):
+    lowest, weights = {}, np.asarray(weights).tolist()  # numbers of Python compare faster
+    for digest, target, weight in zip(digests, np.asarray(y).tolist(), weights, strict=True):
         if weight > 0:
             lowest[digest] = min(target, lowest.get(digest, np.inf))
     order = sorted(lowest, key=lambda digest: (lowest[digest], digest))

@@ -17,6 +17,8 @@ def results(function, tasks, n_jobs, what="folds", total=None, **backend):
     """The same one after the other, as they come; `backend` is for joblib."""
     total = len(tasks) if total is None else total
     calls = (delayed(function)(*task) for task in tasks)
+    if total == 1:  # nothing to count, and a pool would take longer than small tasks
+        return (function(*task) for task in tasks)
     found = Parallel(n_jobs=_at_most(n_jobs, total), return_as="generator", **backend)(calls)
     return finished(found, what, total)
 

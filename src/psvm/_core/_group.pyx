@@ -22,14 +22,19 @@ and two factors of the size of S solve with it (Woodbury), whatever the number o
 The algorithm is that of Zhang, Zhang, Sun and Toh (2020, Mathematical Programming 179, 223-263),
 in terms of Q.
 
+Proximal points find the rows that are not zero. Once these are almost known, Newton steps on D
+itself need no centre and end in two or three: with ``v_j = A_j / ||A_j||`` and
+``t_j = sigma epsilon / ||A_j||`` their matrix is the one above, and sigma only keeps it regular. A
+row that would turn over leaves in the next step. If that does not settle, proximal points go on.
+
 Contract: arrays of doubles by columns, Q symmetric with diagonal 0 or 1, epsilon > 0, A and G fit
 together, and nothing is checked.
 """
 
 from libc.math cimport fabs, sqrt
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dger, dsymm
-from scipy.linalg.cython_lapack cimport dpotrf, dpotri, dpotrs
+from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dger, dsymm, dtrmm
+from scipy.linalg.cython_lapack cimport dlauum, dpotrf, dpotrs, dtrtri
 
 import numpy as np
 
@@ -37,12 +42,19 @@ cdef enum:
     HALVINGS = 40    # of a Newton step
     PATIENCE = 10    # proximal points without progress
     MOST_STEPS = 15  # Newton steps for one proximal point
+    LAST_STEPS = 8   # and on D itself
+    FEW = 2          # rows that may turn over at any step, others at fewer and fewer
+    BLOCK = 64       # triangles up to this size are inverted at once
 
 cdef double WIDTH = 30.0      # first sigma, as a multiple of max ||A_j|| / epsilon
 cdef double GROWTH = 5.0      # of sigma, from one proximal point to the next
 cdef double RETREAT = 10.0    # of sigma, where Newton's method did not find the proximal point
 cdef double WIDEST = 1e5      # largest sigma over the first one
 cdef double STIFFEST = 1e8    # largest t_j in the Newton matrix
+cdef double CLOSE = 0.1       # violation over epsilon from which steps on D itself are tried,
+cdef double CLOSER = 0.1      # and that over the last such violation
+cdef double SHARPEST = 1e8    # their sigma
+cdef double SHORTEST = 1e-3   # length of a row that enters, over that of the longest
 cdef double SHARE = 0.3       # error of a proximal point, as a share of its distance
 cdef double SLOPE = 0.5       # share of the first slope that may be left at the end of a step
 cdef double ROUNDING = 1e-14  # changes of D over its penalty that mean nothing
@@ -77,6 +89,7 @@ cdef class GroupNewton:
     cdef double *M      # sigma Q_SS + I + diag t, and its inverse,
     cdef double *W      # what Woodbury's formula adds,
     cdef double *t      # and square roots of t
+    cdef double *stays  # of steps on D: 1 for the rows of S, -1 for those that just left, else 0
     cdef Py_ssize_t *S
 
     def minimise(
@@ -93,7 +106,7 @@ cdef class GroupNewton:
             The largest violation; more than `allowed` after `max_iter` steps, when the time is
             over, or if double precision admits no better.
         """
-        cdef double violation, best, widest
+        cdef double violation, best, widest, close = CLOSE * epsilon
         cdef Py_ssize_t patience = PATIENCE, last = self.n_iter + max_iter
         self.m, self.T, self.epsilon, self.noise = A.shape[0], A.shape[1], epsilon, noise
         self._reserve()
@@ -103,6 +116,11 @@ cdef class GroupNewton:
         widest = WIDEST * self.sigma
         while violation > allowed and patience > 0 and self.n_iter < last and not clock.over:
             with nogil:
+                if violation <= close:
+                    close = CLOSER * violation
+                    if self.settle(allowed, last):
+                        violation = self.violation(self.A, self.G)
+                        break
                 if self.proximal_point(allowed, last):
                     self.sigma = min(GROWTH * self.sigma, widest)
                 else:
@@ -117,7 +135,7 @@ cdef class GroupNewton:
 
     def _reserve(self):
         """Memory for a problem of this size."""
-        cdef Py_ssize_t m = self.m, T = self.T, size = 7 * m * T + 2 * m * m + 2 * m
+        cdef Py_ssize_t m = self.m, T = self.T, size = 7 * m * T + 2 * m * m + 3 * m
         if self._memory is None or self._memory.shape[0] < size:
             self._memory = np.empty(size + size // 2)
         if self._active is None or self._active.shape[0] < m:
@@ -134,6 +152,7 @@ cdef class GroupNewton:
         self.W = self.M + m * m
         self.t = self.W + m * m
         self.norms = self.t + m
+        self.stays = self.norms + m
 
     cdef double violation(self, const double* A, const double* G) noexcept nogil:
         # Largest ||G_j + epsilon A_j / ||A_j|| ||, and ||G_j|| - epsilon where A_j = 0
@@ -278,14 +297,21 @@ cdef class GroupNewton:
 
     cdef bint direction(self) noexcept nogil:
         # The Newton step and its image; False if its matrix has no factor
+        self.divide(self.norms, self.sigma * self.epsilon)
+        if self.k == 0:
+            return True
+        self.right_hand_side()
+        return self.solve()
+
+    cdef void divide(self, const double* sizes, double limit) noexcept nogil:
+        # Rows of S, whose size is above the limit, wait; the others become 0
         cdef Py_ssize_t i, j, c, k = 0, m = self.m, T = self.T
-        cdef int k_, m_ = <int> m, T_ = <int> T, one = 1, info
-        cdef double unit = 1, zero = 0, limit = self.sigma * self.epsilon
+        cdef int m_ = <int> m, T_ = <int> T, one = 1
+        cdef double unit = 1
         cdef bint leaves
-        # Rows of S wait; the others become X = 0
         memset(self.image, 0, m * T * sizeof(double))
         for j in range(m):
-            if self.norms[j] > limit:
+            if sizes[j] > limit:
                 self.S[k] = j
                 k += 1
                 for c in range(T):
@@ -300,10 +326,13 @@ cdef class GroupNewton:
                     dger(
                         &m_, &T_, &unit, self.Q + j * m, &one, self.step + j, &m_, self.image, &m_
                     )
-        self.k, k_ = k, <int> k
-        if k == 0:
-            return True
-        self.right_hand_side()
+        self.k = k
+
+    cdef bint solve(self) noexcept nogil:
+        # The step of S for the right-hand sides R, and the image of all; False without a factor
+        cdef Py_ssize_t i, c, k = self.k, m = self.m, T = self.T
+        cdef int k_ = <int> k, T_ = <int> T, one = 1, info
+        cdef double unit = 1, zero = 0
         if not self.factorise():
             return False
         # R = M @ R
@@ -363,7 +392,8 @@ cdef class GroupNewton:
         dpotrf(<char*> b"L", &k_, self.M, &k_, &info)
         if info != 0:
             return False
-        dpotri(<char*> b"L", &k_, self.M, &k_, &info)
+        invert(k_, self.M, k_)
+        dlauum(<char*> b"L", &k_, self.M, &k_, &info)
         dgemm(
             <char*> b"N", <char*> b"T", &k_, &k_, &T_, &unit, self.V, &k_, self.V, &k_,
             &zero, self.W, &k_,
@@ -374,6 +404,72 @@ cdef class GroupNewton:
             self.W[j + j * k] += 1
         dpotrf(<char*> b"L", &k_, self.W, &k_, &info)
         return info == 0
+
+    cdef bint settle(self, double allowed, Py_ssize_t last) noexcept nogil:
+        # A and G become the solution by steps on D itself; False if these do not find it
+        cdef Py_ssize_t _, j, n = self.m * self.T, turned, before = self.m
+        cdef int count = <int> n, one = 1
+        cdef double unit = 1, sigma = self.sigma, shortest = SHORTEST * self.size()
+        cdef bint found = False
+        memcpy(self.Z, self.A, n * sizeof(double))
+        memcpy(self.H, self.G, n * sizeof(double))
+        for j in range(self.m):
+            self.stays[j] = self.norm(self.Z, j) > 0
+        self.sigma = SHARPEST
+        for _ in range(LAST_STEPS):
+            for j in range(self.m):
+                if self.stays[j] == 0 and self.norm(self.H, j) > self.epsilon + allowed / 2:
+                    self.stays[j] = 1
+            self.divide(self.stays, 0)
+            self.tangent(shortest)
+            if self.n_iter >= last or (self.k > 0 and not self.solve()):
+                break
+            self.n_iter += 1
+            daxpy(&count, &unit, self.step, &one, self.Z, &one)
+            daxpy(&count, &unit, self.image, &one, self.H, &one)
+            turned = self.turn()
+            if turned > max(before, FEW):
+                break
+            before = turned
+            if turned == 0 and self.violation(self.Z, self.H) <= allowed:
+                found = True
+                memcpy(self.A, self.Z, n * sizeof(double))
+                memcpy(self.G, self.H, n * sizeof(double))
+                break
+        self.sigma = sigma
+        return found
+
+    cdef void tangent(self, double shortest) noexcept nogil:
+        # R = -sigma (H + epsilon v_j + Q (the step of the other rows)), and t, v_j, at Z
+        cdef Py_ssize_t i, j, c, k = self.k, m = self.m, T = self.T
+        cdef double length, v
+        for i in range(k):
+            j = self.S[i]
+            length = self.norm(self.Z, j)
+            # A row that enters goes against its gradient
+            v = 1 / length if length > 0 else -1 / self.norm(self.H, j)
+            for c in range(T):
+                self.V[i + c * k] = v * (self.Z if length > 0 else self.H)[j + c * m]
+                self.R[i + c * k] = -self.sigma * (
+                    self.H[j + c * m] + self.epsilon * self.V[i + c * k] + self.image[j + c * m]
+                )
+            self.t[i] = sqrt(self.sigma * self.epsilon / (length or shortest)) if T > 1 else 0
+
+    cdef Py_ssize_t turn(self) noexcept nogil:
+        # Rows that have turned over do not stay, and are counted; others may enter again
+        cdef Py_ssize_t i, c, j, m = self.m, count = 0
+        cdef double along
+        for j in range(m):
+            if self.stays[j] < 0:
+                self.stays[j] = 0
+        for i in range(self.k):
+            j, along = self.S[i], 0
+            for c in range(self.T):
+                along += self.V[i + c * self.k] * self.Z[j + c * m]
+            if not along > 0:
+                self.stays[j] = -1
+                count += 1
+        return count
 
     cdef double length(self) noexcept nogil:
         # phi is convex along the step: halve until its slope at the end is small
@@ -403,3 +499,25 @@ cdef class GroupNewton:
         for i in range(self.m * self.T):
             total += self.image[i] * (self.Z[i] + share * self.step[i] - self.X[i])
         return total
+
+
+cdef void invert(int n, double* L, int width) noexcept nogil:
+    # L = inv(L), the lower triangle of an array by columns; LAPACK's dtrtri is slow if it is large
+    cdef int half = n // 2, rest = n - half, info
+    cdef double unit = 1, minus = -1
+    cdef double *below = L + half
+    cdef double *corner = L + half * (<Py_ssize_t> width + 1)
+    if n <= BLOCK:
+        dtrtri(<char*> b"L", <char*> b"N", &n, L, &width, &info)
+        return
+    invert(half, L, width)
+    invert(rest, corner, width)
+    # below = -inv(corner) @ below @ inv(L)
+    dtrmm(
+        <char*> b"L", <char*> b"L", <char*> b"N", <char*> b"N", &rest, &half, &minus,
+        corner, &width, below, &width,
+    )
+    dtrmm(
+        <char*> b"R", <char*> b"L", <char*> b"N", <char*> b"N", &rest, &half, &unit,
+        L, &width, below, &width,
+    )

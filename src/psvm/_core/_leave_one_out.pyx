@@ -12,7 +12,7 @@ Contract: arrays of doubles with the shapes and orders that are named; nothing i
 
 from libc.math cimport exp, fabs, log1p, sqrt, INFINITY
 from libc.string cimport memcpy
-from scipy.linalg.cython_blas cimport daxpy, dtrsm
+from scipy.linalg.cython_blas cimport daxpy, dtrmm
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
 
 import numpy as np
@@ -147,19 +147,14 @@ cdef void _at_one(
     cdef double unit = 1, x, total, crossing
     for k in range(n):
         memcpy(X + k * L, &K[0, place[free[k]]], L * sizeof(double))
-    # X = K[:, free] @ inv(A).T
-    dtrsm("R", "L", "T", "N", &rows, &size, &unit, A, &size, X, &rows)
+    # X = K[:, free] @ inv(A).T: products take less time than solves, and the inverse is needed
+    dtrtri("L", "N", &size, A, &size, &info)
+    dtrmm("R", "L", "T", "N", &rows, &size, &unit, A, &size, X, &rows)
     for k in range(n):
         for i in range(L):
             x = X[i + k * L]
             leverages[i] += x * x
-    p = 0
-    while p < n and own[free[p]] < 0:
-        p += 1
-    if p == n:
-        return
-    dtrtri("L", "N", &size, A, &size, &info)
-    for p in range(p, n):
+    for p in range(n):
         if own[free[p]] < 0:
             continue
         total = crossing = 0

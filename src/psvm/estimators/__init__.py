@@ -1,6 +1,13 @@
 """`PSVC` and `PSVR`: the scikit-learn face of the P-SVM."""
 
-from ._base import PER_COLUMN, BasePSVM, PerColumnMixin, check_psvm, support_values
+from ._base import (
+    PER_COLUMN,
+    BasePSVM,
+    PerColumnMixin,
+    check_psvm,
+    fit_prepared,
+    support_values,
+)
 from ._calibration import Calibration, Steps
 from ._centres import cluster_centres
 from ._description import Description, describe, describe_for, digests_of, is_measured

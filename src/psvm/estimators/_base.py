@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -31,8 +32,9 @@ from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._machine import Machine, finish_machine, relaxation_of
-from ._shared import fit_shared
+from ._shared import fit_shared, is_crowded
 from ._sigmoid import fit_sigmoid
+from ._target import Labels
 
 if TYPE_CHECKING:
     from ._moments_plan import MomentsPlan
@@ -218,17 +220,27 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _fit(self, X, target, weights, solver):
-        """Fit the machines of a target (`Labels` or `Numbers`) to validated data."""
+    def _fit(self, X, target, weights, solver, description=None, starts=None):
+        """Fit the machines of a target (`Labels` or `Numbers`) to validated data.
+
+        Who knows the description, and solutions to start from in its columns, may give them.
+        """
         with threads(), progress(type(self).__name__, self.verbose):
-            clock, machines = Clock(solver.max_time), []
-            description, tasks = describe_for(self, X, weights, target), target.tasks()
-            self._tell_landmarks(description)
-            starts = self._make_starts(len(tasks), description)
+            clock, machines, tasks = Clock(solver.max_time), [], target.tasks()
             epsilon, unit = self.epsilon, self.epsilon_unit
+            some = target.shares and isinstance(epsilon, str)
+            describe = partial(describe_for, self, X, weights, target)
+            if description is None:
+                description = describe(some=some)
+            self._tell_landmarks(description)
+            starts = self._make_starts(len(tasks), description) if starts is None else starts
             if target.shares:
-                machines, tasks = self._fit_shared(description, tasks, solver, clock), []
-                starts = []
+                machines = self._fit_shared(description, tasks, solver, clock)
+                if some and is_crowded(description, machines[0].solution):
+                    description = describe()
+                    self._tell_landmarks(description)
+                    machines = self._fit_shared(description, tasks, solver, clock)
+                tasks, starts = [], []
             elif isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
                 epsilon, unit = self._common_share(description, tasks, target, clock, solver)
             for task, start in zip(steps(tasks, "machine"), starts, strict=True):
@@ -246,6 +258,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                 machine = finish_machine(self, part, task.target, problem, solution)
                 machines.append(machine)
             self._keep(machines, description, target)
+        if target.classifies:
+            self._labels = Labels(target.classes, None, target.scheme)
+            self.classes_ = target.classes
         self._tell(self.solutions_)
         return self
 
@@ -451,6 +466,30 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def _prepare(self, X):
         """Objects as the kernel takes them."""
         return self._kernel.prepare(rounded(X, self._kernel, self.dtype))
+
+
+def fit_prepared(model, X, target, weights, description=None, starts=None):
+    """Fit a `PSVC` or `PSVR` to what `prepare` returns.
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+    X : validated objects
+    target : Labels or Numbers
+    weights : ndarray of shape (L,)
+    description : Description, default=None
+        The objects as the parameters of the model describe them, if they have been described.
+    starts : list of ndarray of shape (P,), default=None
+        Where the solver starts, for each machine.
+
+    Returns
+    -------
+    PSVC or PSVR
+    """
+    model._fit(X, target, weights, check_psvm(model), description, starts)
+    if starts is not None:
+        model.n_iter_ = max(model.n_iter_, 1)  # what has found them counts
+    return model
 
 
 def support_values(model, name):

@@ -19,8 +19,8 @@ from ..matrix import (
 )
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
-from ._landmarks import MOST, Draw, landmarks_for
-from ._more import more_would_pay
+from ._landmarks import MOST, SHARED_MOST, Draw, landmarks_for
+from ._more import gain_of_more
 
 DISTANCES = (
     "The precomputed matrix looks like distances: its diagonal is 0 and nothing is negative. It is "
@@ -204,10 +204,11 @@ def describe(
     return Description(matrix, weights, digests, identity, own, columns, objects, kernel)
 
 
-def describe_for(model, X, weights, target, digests=None):
+def describe_for(model, X, weights, target, digests=None, *, some=False):
     """Describe training objects as the parameters of a `PSVC` or `PSVR` say.
 
-    `target` says whether small classes need objects of their own.
+    `target` says whether small classes need objects of their own. With `some`, fewer objects
+    describe machines that share their support, and the caller finds out whether they are enough.
     """
     if kernel_name(model.kernel) == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
@@ -216,7 +217,8 @@ def describe_for(model, X, weights, target, digests=None):
         )
     if kernel_name(model.kernel) == "precomputed" and looks_like_distances(X):
         warnings.warn(DISTANCES, stacklevel=2)
-    drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > MOST
+    most = SHARED_MOST if some else MOST
+    drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > most
     asked = isinstance(model.epsilon, str) or model.threshold == "loo"
     asked = asked or getattr(model, "probability", False) or model.relaxation != "auto"
     if digests is None and (drawn or asked):
@@ -224,10 +226,15 @@ def describe_for(model, X, weights, target, digests=None):
     kernel = choose_kernel(model, X, weights)
     options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}
     if drawn:
-        draw = Draw(X, weights, digests, target.paired)
+        tasks = target.tasks()
+        several = len(tasks) > 1
+        pair = target.classifies and not several
+        draw = Draw(X, weights, digests, target.paired, several=several, pair=pair)
         if draw.n_distinct > MOST:
             make = partial(describe, X, weights, kernel, **options)
-            return described_by_some(make, draw, target.tasks())
+            return described_by_some(make, draw, tasks)
+        if draw.n_distinct > most:
+            return describe(X, weights, kernel, rows=draw.rows(draw.shared), **options)
     landmarks = landmarks_for(model, X, weights, kernel)
     return describe(X, weights, kernel, landmarks=landmarks, **options)
 
@@ -249,8 +256,9 @@ def described_by_some(make, draw, tasks):
     description = make(rows=draw.rows(draw.few))
     if draw.many > draw.few:
         half = np.isin(description.own, draw.rows(draw.few // 2))
-        if more_would_pay(description, half, tasks):
-            return make(rows=draw.rows(draw.many))
+        count = draw.worth(gain_of_more(description, half, tasks))
+        if count > draw.few:
+            return make(rows=draw.rows(count))
     return description
 
 

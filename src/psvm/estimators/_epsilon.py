@@ -1,7 +1,6 @@
 """The choice of epsilon along a path of solutions."""
 
 import warnings
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ FEW, LONGER = 50, 7
 """(so few support objects take no time and may say little: they may have so many sizes,)"""
 GROWTH, TURNED = 1.5, 2
 """or, with more of them, since they were fewer by that factor, or when so many points at the end
-are worse than the best one by more than chance,"""
+(one, where points are dear) are worse than the best one by more than chance,"""
 DENSEST = 0.5
 """or when there are more support objects than this share of the distinct rows,"""
 ALMOST_ALL = 0.9
@@ -36,6 +35,9 @@ NOTHING = 1e-12
 """or when no more than this share of the variance of the target is left."""
 FURTHER, LITTLE = 6, 4e6
 """At most so many points of the path are judged at once, until they take so many products."""
+DEAR, MORE = 200, 1.2
+"""Beyond so many support objects a point with fewer than that many times those of the point before
+is passed over, but not two in a row."""
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: errors of prediction need no more."""
 STANDARD_ERRORS, LOSS = 2.0, 0.2
@@ -46,7 +48,7 @@ RELAXED = 0.75
 MANY, TALL = 1024, 16
 """Up to so many columns of so many times more rows, paths keep products of all columns instead of
 copies of those in use."""
-JUDGED = 2500
+JUDGED = 2000
 """Leave-one-out values of so many rows, of which the equal ones count as one, say enough."""
 FALLBACK = 0.1
 """epsilon / epsilon_max where there are too few distinct rows to choose it."""
@@ -60,6 +62,8 @@ class PathPoint(NamedTuple):
     n_support: int
     alpha: np.ndarray | None = None
     """The solution for all rows, if that is what the path has."""
+    steps: int = 1
+    """Steps of the grid from the point before."""
 
 
 class Chosen(NamedTuple):
@@ -115,7 +119,7 @@ def choose_epsilon(rule, description, y, C, solver, *, classifies=False, relaxat
     most = largest_support(description, DENSEST * n_distinct, relaxation)
     if rule == "loo":
         rows = np.flatnonzero(judged)
-        blocks = left_out_points(description, problem, y, epsilons, relaxation, rows, most)
+        blocks = left_out_points(description, problem, y, epsilons, relaxation, rows, most, MORE)
     else:
         blocks = _held_out(description, problem, y, epsilons, solver)
     # Standard errors are those of all rows.
@@ -136,30 +140,36 @@ def largest_share(most, n_columns, relaxation):
     return min(most, ALMOST_ALL * n_columns) if relaxation > 0 else most
 
 
-def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, worth=0.0):
+def best_of_path(
+    blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, worth=0.0, least_gain=None
+):
     """The largest epsilon that is good enough, along blocks of points of a path.
 
-    The path ends at more than `most` support objects. The loss may exceed the smallest by some
+    The path ends at more than `most` support objects, or when the last points have not gained
+    `least_gain` standard errors, if that is given. The loss may exceed the smallest by some
     standard `errors`, or by a share that is not `worth` more support objects.
     """
-    found, losses, values = [], [], []
+    found, losses, values, last = [], [], [], -1
     for block in blocks:
         verdicts = judge(np.array([point.decisions for point in block]))
         found += block
-        _say_where(epsilons[len(found) - 1] / epsilons[0], block[-1].n_support)
+        last += sum(point.steps for point in block)
+        _say_where(epsilons[last] / epsilons[0], block[-1].n_support)
         losses.append(verdicts.losses)
         values = np.append(values, judge.mean(verdicts.losses))
         sizes = [point.n_support for point in found]
         if path_is_over(values, sizes, most, judge.least, max(GAIN, worth)):
             break
-        if sizes[-1] > FEW and _has_turned(judge, np.concatenate(losses), errors):
+        points = 1 if sizes[-1] > DEAR and least_gain is None else TURNED
+        so_far = np.concatenate(losses)
+        if sizes[-1] > FEW and _has_turned(judge, so_far, errors, points, least_gain):
             break
         if clock.over:
-            _warn_of_time(epsilons[len(values) - 1] / epsilons[0])
+            _warn_of_time(epsilons[last] / epsilons[0])
             break
     else:
         if _since_best(values, max(GAIN, worth)) <= PATIENCE:
-            _warn_of_end(epsilons[len(values) - 1] / epsilons[0])
+            _warn_of_end(epsilons[last] / epsilons[0])
     # The last point may have leapt to a support that is too large to be a choice.
     sizes = np.array([point.n_support for point in found])
     values[1:][sizes[1:] > LEAP * most] = np.inf
@@ -167,7 +177,8 @@ def best_of_path(blocks, judge, epsilons, most, clock, errors=STANDARD_ERRORS, w
     beyond, error = judge.differences(np.concatenate(losses), best)
     allowed = np.maximum(_good_enough(values[best], errors * error), worth * values[best])
     chosen = int(np.argmax(beyond <= allowed))
-    return Chosen(epsilons[chosen], found[chosen].alpha)
+    place = sum(point.steps for point in found[: chosen + 1]) - 1
+    return Chosen(epsilons[place], found[chosen].alpha)
 
 
 def path_is_over(values, sizes, most, least, gain=GAIN):
@@ -198,13 +209,22 @@ def _has_grown(sizes):
     return len(set(sizes)) > PATIENCE or (len(sizes) > TURNED and sizes[-1] > GROWTH * sizes[0])
 
 
-def _has_turned(judge, losses, errors):
-    """Whether the last points are worse than the best one by more than some standard errors."""
-    best = int(np.argmin(judge.mean(losses)))
-    if len(losses) - best <= TURNED:
+def _has_turned(judge, losses, errors, points, least_gain):
+    """Whether so many last points are worse than the best one, or hardly better than it was before.
+
+    Both are told in standard errors of the difference.
+    """
+    means = judge.mean(losses)
+    best = int(np.argmin(means))
+    if len(losses) - best > points:
+        beyond, error = judge.differences(losses[[best, *range(-points, 0)]], 0)
+        if (np.isfinite(beyond) & (beyond > errors * error))[1:].all():
+            return True
+    if least_gain is None or len(losses) <= TURNED + 1:  # the first point has no support
         return False
-    beyond, error = judge.differences(losses[[best, *range(-TURNED, 0)]], 0)
-    return bool((np.isfinite(beyond) & (beyond > errors * error))[1:].all())
+    before = int(np.argmin(means[:-TURNED]))
+    beyond, error = judge.differences(losses[[before, -1]], 0)
+    return bool(-beyond[1] < least_gain * error[1])
 
 
 def _good_enough(loss, errors):
@@ -217,38 +237,52 @@ def count_distinct(description):
     return np.count_nonzero(np.bincount(description.groups[description.weights > 0]))
 
 
-def judged_rows(description):
-    """The rows whose leave-one-out values decide: of many, some that are drawn by their content."""
+def judged_rows(description, all_of=JUDGED):
+    """The rows whose leave-one-out values decide: of many, some that are drawn by their content.
+
+    Of more than `all_of` it is every second one or fewer.
+    """
     groups = description.groups
     counts = np.bincount(groups, description.weights) > 0
-    step = -(-counts.sum() // JUDGED)
+    step = max(-(-counts.sum() // JUDGED), 1 + (counts.sum() > all_of))
     return ((np.cumsum(counts) - 1) % step == 0)[groups]
 
 
-def left_out_points(description, problem, y, epsilons, relaxation, rows, most):
-    """Leave-one-out values of `rows` along the exact path of all, some points at a time."""
+def left_out_points(description, problem, y, epsilons, relaxation, rows, most, more=0.0):
+    """Leave-one-out values of `rows` along the exact path of all, some points at a time.
+
+    Large supports that are not so much `more` than the one before are passed over; none are if that
+    is 0, as supports may shrink.
+    """
     loo, Q = LeaveOneOut(description, problem, y, rows), description.gram()
     path = exact_path(Q, problem.l, problem.C, np.array(epsilons[1:]), len(y))
-    alphas = [np.zeros(problem.K.shape[1])]
-    while alphas:
+    ahead = [(1, np.zeros(problem.K.shape[1]))]
+    while ahead:
+        steps, alphas = zip(*ahead, strict=True)
         decisions, _ = loo.decisions(np.array(alphas), Q, relaxation)
         yield [
-            PathPoint(f, np.count_nonzero(alpha), alpha)
-            for alpha, f in zip(alphas, decisions, strict=True)
+            PathPoint(f, np.count_nonzero(alpha), alpha, step)
+            for f, alpha, step in zip(decisions, alphas, steps, strict=True)
         ]
-        alphas = _ahead(path, len(rows), most)
+        ahead = _ahead(path, len(rows), most, more, np.count_nonzero(alphas[-1]))
 
 
-def _ahead(path, n_rows, most):
-    """The next solutions of a path that ends at more than `most` support objects."""
-    alphas, work = [], 0
-    for alpha in islice(path, FURTHER):
-        count = np.count_nonzero(alpha)
-        alphas.append(alpha)
+def _ahead(path, n_rows, most, more, last):
+    """The next solutions of a path that are judged, and how many steps each is from the one before.
+
+    The `last` one has so many support objects. The path ends at more than `most` of them.
+    """
+    ahead, work, steps = [], 0, 0
+    for alpha in path:
+        steps, count = steps + 1, np.count_nonzero(alpha)
+        if steps == 1 and DEAR < count < more * last and count <= most:
+            continue
+        ahead.append((steps, alpha))
         work += n_rows * count**2
-        if count > most or work > LITTLE:
+        steps, last = 0, count
+        if len(ahead) == FURTHER or count > most or work > LITTLE:
             break
-    return alphas
+    return ahead
 
 
 def _held_out(description, problem, y, epsilons, solver):

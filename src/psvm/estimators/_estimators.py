@@ -29,7 +29,7 @@ from ._fit_dask import answered, fit_dask
 from ._incremental import add_rows, take_rows
 from ._kernel import kernel_name
 from ._passes import in_parts, rows_of
-from ._target import Labels, prepare
+from ._target import prepare
 
 
 def has_probability(model):
@@ -246,10 +246,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         options.refuse()
         solver = check_psvm(self)
         X, labels, weights = prepare(self, X, y, sample_weight)
-        self._fit(X, labels, weights, solver)
-        self._labels = Labels(labels.classes, None, labels.scheme)
-        self.classes_ = labels.classes
-        return self
+        return self._fit(X, labels, weights, solver)
 
     @available_if(_reads_blocks)
     def partial_fit(

@@ -139,13 +139,16 @@ class ClassesJudge(NumbersJudge):
 
     def __init__(self, weights, group, Y):
         super().__init__(weights, group, Y)
-        self.code = Y.argmax(axis=0)
+        self.counts = np.flatnonzero(weights > 0)
+        self.code = Y.argmax(axis=0)[self.counts]
         self.scale = 1.0
 
     def _judge(self, decisions):
         shifts = self.mean_residuals(self.y - decisions)
-        values = np.clip(decisions + shifts[..., None], -LIMIT, LIMIT)
-        return np.array([self._log_loss(f) for f in values]), shifts
+        values = np.clip(decisions[..., self.counts] + shifts[..., None], -LIMIT, LIMIT)
+        losses = np.zeros((len(decisions), len(self.weights)))
+        losses[:, self.counts] = [self._log_loss(f) for f in values]
+        return losses, shifts
 
     def _log_loss(self, f):
         """Minus the logarithm of the probability of the own class, with the best scale."""
@@ -154,7 +157,7 @@ class ClassesJudge(NumbersJudge):
         behind = f - np.take_along_axis(f, self.code[None], 0)[0]
         top = behind.max(axis=0)
         below = behind - top
-        weights, scale = self.weights, self.scale
+        weights, scale = self.weights[self.counts], self.scale
         for _ in range(STEPS):
             e = np.exp(scale * below)
             total = e.sum(axis=0)

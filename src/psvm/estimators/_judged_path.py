@@ -173,4 +173,4 @@ class SharedPath:
             shifts = self.judge.known_shift(point.decisions)
             decisions = point.decisions + shifts[:, None]
             losses = losses[:, self.judge.group]
-            yield JudgedPoints(point.alpha.A.T[None], decisions[None], shifts[None], losses)
+            yield JudgedPoints(point.alpha[0].A.T[None], decisions[None], shifts[None], losses)

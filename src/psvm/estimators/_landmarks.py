@@ -24,10 +24,18 @@ MOST = 2_000
 """Up to so many distinct training objects describe unless the user says which."""
 FEW = 700
 """Of hardly more than that, so many describe unless more of them pay."""
+SHARED_MOST, SHARED_FEW = 1_000, 550
+"""The same for machines that share their support, beside `MOST` objects: they may be fewer, as they
+serve all classes, and the final support tells whether they were enough."""
 PER_CLASS = 5
 """A class has at least one in so many of them, if pairs of classes have machines of their own."""
-WORK = 2.5e10
-"""Products of kernel values in a Gram matrix that take a few seconds."""
+PAYS, PAYS_PAIR = 0.11, 0.03
+"""More of them pay if the last doubling has lowered the squared error by more than this share: as
+many times more as it is larger. Of the targets -1 and +1 of two classes much stays that no object
+explains."""
+WORK, WORK_SEVERAL = 6e10, 2.5e10
+"""Products of kernel values in a Gram matrix that take a few seconds, with the path of one machine
+and with those of several."""
 LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 
@@ -123,6 +131,10 @@ class Draw:
         The content of the rows.
     classes : ndarray of shape (L,) or None
         Classes each pair of which has a machine of its own, which needs objects of both.
+    several : bool, default=False
+        Whether there are several machines.
+    pair : bool, default=False
+        Whether the target is that of two classes.
 
     Attributes
     ----------
@@ -130,7 +142,8 @@ class Draw:
         The number of distinct objects with weight.
     """
 
-    def __init__(self, X, weights, digests, classes):
+    def __init__(self, X, weights, digests, classes, *, several=False, pair=False):
+        self._work, self._pays = WORK_SEVERAL if several else WORK, PAYS_PAIR if pair else PAYS
         content = np.unique(digests, return_inverse=True)[1]
         order = np.lexsort((content, _shuffled(X, content)))
         order = order[weights[order] > 0]
@@ -147,9 +160,18 @@ class Draw:
         return int(FEW * (self.n_distinct / MOST) ** 0.25)
 
     @property
+    def shared(self):
+        """How many describe machines that share their support, unless these need most of them."""
+        return int(SHARED_FEW * (self.n_distinct / MOST) ** 0.25)
+
+    @property
     def many(self):
         """How many describe where more of them pay: as many as the time allows."""
-        return max(self.few, min(MOST, int(np.sqrt(WORK / self.n_distinct))))
+        return max(self.few, min(MOST, int(np.sqrt(self._work / self.n_distinct))))
+
+    def worth(self, gain):
+        """How many describe where the last doubling has lowered the squared error by this share."""
+        return int(np.clip(self.few * gain / self._pays, self.few, self.many))
 
     def rows(self, count):
         """The rows of about so many objects, increasing; each class has its share or more."""

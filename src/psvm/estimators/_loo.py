@@ -17,7 +17,7 @@ Both ends have the same A and M, and the values are linear in alpha between.
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dpstrf, dtrtri
+from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
 
 from .._core._leave_one_out import influences
 from ..matrix import block_slices
@@ -25,6 +25,8 @@ from ._sigmoid import weight_of_one
 
 KEPT = 5000
 """The columns of no more rows are kept for the next solutions, which have most of them as well."""
+ROOM = 2048
+"""Columns for which there is room at first; memory that is not written to costs nothing."""
 LEAST = 1e-10
 """A row whose ``1 - h_i`` is smaller is interpolated: without it anything can happen."""
 DEPENDENT = 1e-12
@@ -229,11 +231,13 @@ class KeptColumns:
     def _append(self, new):
         first, last = self._n, self._n + len(new)
         if last > self._buffer.shape[1]:
-            room = min(max(last, 2 * first), self.K.shape[1])
+            room = min(max(last, 2 * first, ROOM), self.K.shape[1])
             larger = np.empty((len(self.rows), room), order="F")
             larger[:, :first] = self._buffer[:, :first]
             self._buffer = larger
-        self._buffer[:, first:last] = self.K.submatrix(self.rows, new)
+        copy = self.K.copy
+        block = self.K.submatrix(self.rows, new) if copy is None else copy.T[new][:, self.rows].T
+        self._buffer[:, first:last] = block
         self._place[new], self._n = np.arange(first, last), last
 
 
@@ -243,7 +247,11 @@ def independent(Q, used, A):
     Several machines may use more columns than their span has dimensions. The variables of those
     that depend on others are passed to these, which changes no value of f.
     """
-    factor, order, rank, _ = dpstrf(Q[np.ix_(used, used)], tol=DEPENDENT, lower=True)
+    products = Q[np.ix_(used, used)].T
+    factor, failed = dpotrf(products, lower=True, clean=True)
+    if not failed and np.square(factor.diagonal()).min(initial=1.0) > DEPENDENT:
+        return factor, used, A
+    factor, order, rank, _ = dpstrf(products, tol=DEPENDENT, lower=True)
     factor, order = np.tril(factor[:rank, :rank]), used[order - 1]
     kept, rest = order[:rank], order[rank:]
     if len(rest):

@@ -1,12 +1,10 @@
-"""Whether more columns would predict better."""
+"""How much more columns would predict better."""
 
 import numpy as np
 
 from ..solvers import exact_path
 from ._epsilon import count_distinct
 
-WORTH = 0.15
-"""More columns pay if the last doubling has lowered the squared error by more than this share."""
 JUDGED = 6
 """Of more machines than that, so many are judged."""
 PER_DECADE, DECADES = 5, 6
@@ -15,8 +13,8 @@ PATIENCE = 4
 """A path ends when the error has not improved for so many points."""
 
 
-def more_would_pay(description, half, tasks):
-    """Whether all columns predict so much better than `half` of them that more would pay.
+def gain_of_more(description, half, tasks):
+    """The share by which the squared error of all columns is below that of `half` of them.
 
     The squared error of new objects is estimated by generalised cross-validation (Golub, Heath &
     Wahba 1979) along the exact path, which needs no pass over the rows:
@@ -31,7 +29,7 @@ def more_would_pay(description, half, tasks):
 
     Returns
     -------
-    bool
+    float
     """
     some = np.unique(np.linspace(0, len(tasks) - 1, JUDGED).round().astype(np.intp))
     before = after = 0.0
@@ -44,7 +42,7 @@ def more_would_pay(description, half, tasks):
             Q, l = part.gram(), problem.l
             before += _least_error(Q[np.ix_(few, few)], l[few], variance, n_rows) / variance
             after += _least_error(Q, l, variance, n_rows) / variance
-    return bool(after < (1 - WORTH) * before)
+    return 1 - after / before if before > 0 else 0.0
 
 
 def _least_error(Q, l, variance, n_rows):

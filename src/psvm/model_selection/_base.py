@@ -76,7 +76,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     _constraints: ClassVar = {
         "epsilons": Later(),
         "min_ratio": Later(),
-        "Cs": Each(Number(above=0, infinite=True)),
+        "Cs": Optional(Each(Number(above=0, infinite=True))),
         "gammas": Optional(Each(GAMMA)),
         "cv": Later(),
         "scoring": lambda name, value: check_scoring(value),
@@ -98,7 +98,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         self._check_search()
         if in_parts(X):
             return self._fit_rows(model, rows_of(X, y, sample_weight, type(self).__name__))
-        exact = self.cv is None and np.isinf(list(self.Cs)).all()
+        exact = self.cv is None and self.Cs is not None and np.isinf(list(self.Cs)).all()
         if not exact and getattr(model, "multi_class", None) == "auto":
             model.set_params(multi_class="ovo")
         checked, target, weights = prepare(model, X, y, sample_weight)
@@ -107,7 +107,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
             table = search.run()
             index = search.choose(table)
             best = table["params"][index]
-            search.complete(model, best).fit(X, y, sample_weight)
+            model = search.fit(best)
         self._keep(model, search, table, index)
         at_bound = (np.abs(self.alpha_) >= best["C"]).any()
         warn_of_edges(self, table, index, search.epsilons, at_bound)
@@ -139,10 +139,11 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _check_search(self):
         check_parameters(self)
-        Cs = list(self.Cs)
-        if getattr(self, "multi_class", None) == "shared" and np.isfinite(Cs).any():
+        Cs = [] if self.Cs is None else list(self.Cs)
+        shares = getattr(self, "multi_class", None) == "shared"
+        if shares and (not Cs or np.isfinite(Cs).any()):
             raise ValueError(f"multi_class='shared' needs Cs=[inf], got {shown(self.Cs)}.")
-        if self.strategy == "coarse_to_fine" and len(Cs) > 1 and np.inf in Cs:
+        if self.strategy == "coarse_to_fine" and (not Cs or (len(Cs) > 1 and np.inf in Cs)):
             raise ValueError(
                 "strategy='coarse_to_fine' needs finite Cs, or a single one, got "
                 f"{self.Cs!r}: there is nothing between a number and infinity."

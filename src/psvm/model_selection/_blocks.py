@@ -12,7 +12,7 @@ from .._threads import threads
 from .._validation import check_integer, shown
 from ..estimators import MomentsPlan, fit_moments, gamma_for, kernel_name, sum_rows, survey_rows
 from ..kernels import WITH_GAMMA
-from ._grid import FACTOR, FARTHEST, LEARNT, SPAN
+from ._grid import FACTOR, FARTHEST, LEARNT, SPAN, walk_C
 from ._table import choose, cv_results
 
 
@@ -46,6 +46,7 @@ class BlockSearch:
         self.folds = range(_check_possible(options))
         model.epsilon, model.epsilon_unit = "auto", "absolute"
         self.survey, self.rows = survey_rows(rows, labels=is_classifier(model))
+        self.Cs = [np.inf] if options.Cs is None else [float(C) for C in options.Cs]
         self.open = options.gammas is None and kernel_name(model.kernel) in WITH_GAMMA
 
     def run(self):
@@ -54,6 +55,8 @@ class BlockSearch:
             tried = [self._try(self._gammas())]
             while (beyond := self._beyond(tried)) is not None:
                 tried.append(self._try([beyond]))
+            if self.options.Cs is None:
+                tried += self._walk_C(tried)
         table = cv_results(tried, [self.survey.n_rows] * len(tried))
         index = choose(table, "best" if self.options.rule == "auto" else self.options.rule)
         return [model for found in tried for model in found.models][index], table, index
@@ -66,18 +69,29 @@ class BlockSearch:
         for gamma in gammas:
             model = clone(self.model).set_params(gamma=gamma)
             plans.append(MomentsPlan.make(model, self.survey, **options))
-        sums = sum_rows(plans, self.rows)
-        models, params = [], []
+        sums, models = sum_rows(plans, self.rows), []
         for gamma, plan, moments in zip(gammas, plans, sums, strict=True):
-            for C in self.options.Cs:
-                model = clone(self.model).set_params(gamma=gamma, C=float(C))
-                fit_moments(model, plan, moments, survey=self.survey)
-                models.append(model)
-                params.append({"C": float(C), "epsilon": _share(model), "gamma": gamma})
-        took = (time.perf_counter() - began) / len(models)
-        scores = -np.array([model.fold_errors_ for model in models])
-        counts = np.array([[model.n_support_] for model in models], dtype=float)
-        return Tried(models, params, scores, counts, np.full((len(models), 1), took))
+            models += [self._fitted(gamma, C, plan, moments) for C in self.Cs]
+        return _tried(models, began)
+
+    def _fitted(self, gamma, C, plan, moments):
+        """A model from sums."""
+        model = clone(self.model).set_params(gamma=gamma, C=C)
+        return fit_moments(model, plan, moments, survey=self.survey)
+
+    def _walk_C(self, tried):
+        """Models with the best gamma and smaller and smaller C, which need no other pass."""
+        found, models = [], [model for some in tried for model in some.models]
+        best = max(models, key=_score)
+
+        def score(C):
+            began = time.perf_counter()
+            model = self._fitted(best.gamma, C, best.plan_, best.sums_)
+            found.append(_tried([model], began))
+            return _score(model)
+
+        walk_C(np.abs(best.alpha_).max(), _score(best), score)
+        return found
 
     def _gammas(self):
         """The values of gamma of the first pass."""
@@ -124,6 +138,20 @@ def _check_possible(options):
         )
     check_integer("cv", options.cv, least=2)
     return int(options.cv)
+
+
+def _tried(models, began):
+    """Models that were fitted since `began`, with their scores."""
+    took = (time.perf_counter() - began) / len(models)
+    params = [{"C": m.C, "epsilon": _share(m), "gamma": m.gamma} for m in models]
+    scores = -np.array([model.fold_errors_ for model in models])
+    counts = np.array([[model.n_support_] for model in models], dtype=float)
+    return Tried(models, params, scores, counts, np.full((len(models), 1), took))
+
+
+def _score(model):
+    """The mean of minus the squared errors of the folds."""
+    return -float(np.mean(model.fold_errors_))
 
 
 def _variance(model):

@@ -11,14 +11,17 @@ epsilons : int or array-like, default=50
 min_ratio : float, default=None
     The end of the grid if `epsilons` is a number: so many values evenly on a logarithmic scale
     from 1 down to this one, all of which are tried.
-Cs : array-like, default=(inf,)
-    Bounds of the variables.
+Cs : array-like or None, default=(inf,)
+    Bounds of the variables. None searches one: gamma and epsilon are found without a bound, then a
+    half, a quarter, ... of the largest variable is tried with that gamma and all epsilons, until
+    two bounds in a row are no better, at most twelve. Larger bounds would change nothing.
 gammas : array-like of float, "scale" or "auto", default=None
-    Coefficients of kernels that have one, see `PSVC`. None starts with 1/3 and 1 times "scale"
+    Coefficients of kernels that have one, see `PSVC`. None starts with 1 and 1/3 times "scale"
     and adds one that is 3 times smaller or larger while the best one is at that end, at most
-    four there. Many rows (200 for each class, 2000 with numbers) are not all needed for that:
-    gamma is found with a part of them, a half to an eighth, drawn by content. Other kernels have
-    none.
+    four there; for classes, two smaller ones also while they are hardly worse. A path that stays
+    behind the best one so far is given up. Many rows (200 for each class, 2000 with numbers) are
+    not all needed for that: gamma is found with a part of them, a half to an eighth, drawn by
+    content. Other kernels have none.
 cv : int, cross-validation generator or iterable, default=None
     None: leave-one-out values of each row, approximate as for ``epsilon="auto"`` of `{base}`.
     Rows are grouped into five folds, whose scores are the columns of the table. With more than
@@ -33,8 +36,11 @@ scoring : str or callable, default=None
 rule : {"auto", "best", "one_standard_error"}, default="auto"
     "best": the best mean score, as in GridSearchCV. "one_standard_error": the fewest support
     objects among all whose mean score is within one standard error of the best. "auto" is
-    "best" if `scoring` is given, else the fewest support objects among all whose mean score is
-    within half a standard error of the difference to the best.
+    "best" if `scoring` is given, else the fewest support objects among all with the chosen gamma
+    whose mean score is within half a standard error of the difference to its best. For classes
+    that is the smallest gamma whose best score is within half a standard error (and 5 %) of the
+    best of all. For numbers a gamma below 1/3 of "scale" must be better than the next larger one
+    by more than a standard error.
 strategy : {"grid", "coarse_to_fine"}, default="grid"
     "coarse_to_fine": four values each of C and gamma that span those given, then seven each
     around the best, as in the papers; all epsilons with each pair.

@@ -59,9 +59,7 @@ def _at_edge_of_epsilon(chosen, epsilons, options):
 
 def _at_edge(table, index, name, parameter):
     """The same of C or gamma, unless the score has levelled off."""
-    # Rounds that learn from all rows may have the chosen one alone.
-    first = table["n_resources"] == table["n_resources"].min()
-    values = np.unique(table[f"param_{name}"].data[first])
+    values = np.unique(table[f"param_{name}"].data[_walked(table, name)])
     chosen = table["params"][index][name]
     if len(values) < FEWEST or chosen not in (values[0], values[-1]) or chosen == np.inf:
         return None
@@ -76,9 +74,23 @@ def _at_edge(table, index, name, parameter):
 
 def has_levelled_off(table, name, ends):
     """Whether the value at the end of a grid is hardly better than its neighbour."""
-    first = table["n_resources"] == table["n_resources"].min()
-    here, neighbour = (_best(table, first, name, value) for value in ends)
+    places = [_walked(table, name) & (table[f"param_{name}"].data == value) for value in ends]
+    # C may have been tried with one gamma alone.
+    other = table["param_gamma" if name == "C" else "param_C"].data
+    common = np.intersect1d(*(other[here] for here in places))
+    if len(common):
+        places = [here & np.isin(other, common) for here in places]
+    here, neighbour = (_best(table["mean_test_score"][place]) for place in places)
     return here - neighbour <= LEVEL * abs(here)
+
+
+def _walked(table, name):
+    """The candidates of the round in which all values of C or gamma were tried.
+
+    If some rows were enough for gamma, all rows have the chosen one alone.
+    """
+    sizes = table["n_resources"]
+    return sizes == (sizes.max() if name == "C" else sizes.min())
 
 
 def _ends(values, chosen):
@@ -86,6 +98,5 @@ def _ends(values, chosen):
     return values[:2] if chosen == values[0] else values[:-3:-1]
 
 
-def _best(table, first, name, value):
-    mean = table["mean_test_score"][first & (table[f"param_{name}"].data == value)]
+def _best(mean):
     return np.max(np.where(np.isnan(mean), -np.inf, mean))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._progress import steps
 from .._validation import check_number, check_positive_integer, check_vector
 from ..estimators import choose_gamma, kernel_name
 from ..kernels import WITH_GAMMA
@@ -18,6 +19,15 @@ SPAN = FACTOR ** np.arange(-3, 2)
 """and what a search from coarse to fine spans."""
 FARTHEST = 4
 """Values of gamma that are added at each end, at most."""
+NARROWER = 2.0
+"""A narrower kernel should come near the best one so far with so many times its support objects,
+a wider one with as many."""
+HALF, MOST_CS, TURNED = 0.5, 12, 2
+"""Between two neighbours of C, the number of values that are tried beside infinity, at most, and
+how many in a row that are not better than the best one end the walk."""
+WIDE, NOT_WORSE = FACTOR**2.5, 1.0
+"""Kernels that are up to so many times wider than the widest at the start are also tried while they
+are worse than the best by no more than so many standard errors of the difference."""
 LEARNT = 0.95
 """While the squared error is larger than this share of that of a constant, nothing has been learnt,
 and narrower kernels are tried whatever the scores of the others say."""
@@ -83,6 +93,26 @@ def make_gammas(gammas, kernel, X, weights, widths=WIDTHS):
     if gammas is None:
         return (widths * choose_gamma("scale", X, weights)).tolist()
     return [float(choose_gamma(gamma, X, weights)) for gamma in gammas]
+
+
+def walk_C(largest, unbounded, judge):
+    """Try smaller and smaller C until the score has turned.
+
+    Parameters
+    ----------
+    largest : float
+        The largest variable of the best solution without a bound: a larger C changes nothing.
+    unbounded : float
+        The score of that solution.
+    judge : callable
+        ``judge(C)`` is the score of a C.
+    """
+    best, behind = unbounded, 0
+    for C in steps(largest * HALF ** np.arange(1, MOST_CS + 1) if largest > 0 else [], "C"):
+        score = judge(float(C))
+        best, behind = max(best, score), 0 if score > best else behind + 1
+        if behind == TURNED:
+            return
 
 
 def never(scores, share):

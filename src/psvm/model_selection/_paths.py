@@ -18,6 +18,11 @@ from ..solvers import WorkingSet, follow
 
 AHEAD = 2
 """Points in folds that are solved before it is asked whether the paths should go on."""
+GAINS = 1e-3, 0.01
+"""A loss that improves by less than the first share has turned; with more support objects than the
+best point so far, by less than the second."""
+STANDARD_ERRORS = 1.0
+"""Those of the difference by which a path that is given up is worse than the best so far."""
 
 
 class Fold(NamedTuple):
@@ -25,6 +30,39 @@ class Fold(NamedTuple):
 
     train: np.ndarray
     test: np.ndarray
+
+
+class Rival(NamedTuple):
+    """The best point so far, which ends paths that stay behind it."""
+
+    scores: np.ndarray
+    """Of the folds, of shape (k,)."""
+    most: float
+    """Paths with so many support objects should have come near."""
+
+    def beats(self, scores, n_support):
+        """Whether a point that should have come near is worse by more than chance."""
+        behind = self.scores - scores
+        error = behind.std(ddof=1) / np.sqrt(len(behind))
+        return n_support >= self.most and behind.mean() > STANDARD_ERRORS * error
+
+
+class Known(NamedTuple):
+    """What other paths say about the end of one that is judged by its loss."""
+
+    n_support: float = np.inf
+    """The support objects of the best point so far."""
+    rival: Rival | None = None
+
+
+UNKNOWN = Known()
+
+
+class Followed(NamedTuple):
+    """The paths of one C, with the solutions of each machine, of shape (m, n_columns)."""
+
+    judged: "Judged"
+    alphas: list
 
 
 class Judged(NamedTuple):
@@ -38,6 +76,11 @@ class Judged(NamedTuple):
     """Seconds of each point, of shape (m,)."""
 
 
+def best_mean(judged):
+    """The best mean score of some points; NaN does not count."""
+    return float(np.nan_to_num(judged.scores.mean(axis=1), nan=-np.inf).max())
+
+
 def joined(parts, axis):
     """Judgements of more points (axis 0) or of more folds (axis 1)."""
     scores, n_support, fit_time = zip(*parts, strict=True)
@@ -45,7 +88,7 @@ def joined(parts, axis):
     return Judged(np.concatenate(scores, axis), np.concatenate(n_support, axis), times)
 
 
-def left_out_paths(description, target, grid, score, relaxation, tol, turned):
+def left_out_paths(description, target, grid, score, relaxation, tol, turned, known=UNKNOWN):
     """Follow the paths of all rows, and judge them by leave-one-out values of the rows.
 
     Parameters
@@ -63,10 +106,12 @@ def left_out_paths(description, target, grid, score, relaxation, tol, turned):
     turned : callable or None
         ``turned(scores, share)`` of all points so far says whether the paths of a C end; `share` is
         that of the support objects among the rows. None: they end as for ``epsilon="auto"``.
+    known : Known, default=UNKNOWN
+        What else ends them.
 
     Returns
     -------
-    list of Judged
+    list of Followed
         One for each C.
     """
     tasks = target.tasks()
@@ -82,13 +127,14 @@ def left_out_paths(description, target, grid, score, relaxation, tol, turned):
             pairs = zip(tasks, parts, strict=True)
             shared = C, *shared, target.classifies
             machines = [JudgedPath(part, task.target, *shared) for task, part in pairs]
-        found.append(_follow(description, tasks, parts, machines, score, turned))
+        found.append(_follow(description, tasks, parts, machines, score, turned, known))
     return found
 
 
-def _follow(description, tasks, parts, machines, score, turned):
+def _follow(description, tasks, parts, machines, score, turned, known):
     """What the points of the paths of all machines are worth, until they end."""
     done, sizes, n_distinct = [], [], sum(len(set(part.digests)) for part in parts)
+    solutions = []
     most, least = sum(m.most for m in machines), np.mean([m.least for m in machines])
     began = time.perf_counter()
     for points in _together(machines):
@@ -96,6 +142,7 @@ def _follow(description, tasks, parts, machines, score, turned):
             scores = score.of_folds(_all_decisions(description, tasks, machines, points, score))
         else:
             scores = score.of_losses(tasks, machines, points)
+        solutions.append([some.alphas for some in points])
         alphas = [some.alphas.any(axis=1) for some in points]
         used = _count_support(description, parts, alphas)
         now = time.perf_counter()
@@ -107,12 +154,17 @@ def _follow(description, tasks, parts, machines, score, turned):
         if turned is not None and turned(each, sizes[-1] / n_distinct):
             break
         losses = np.nan_to_num(-each.mean(axis=1), nan=np.inf)
-        if turned is None and path_is_over(losses, sizes, most, least):
+        gain = GAINS[int(used[-1] > known.n_support)]
+        if turned is None and path_is_over(losses, sizes, most, least, gain):
+            break
+        if known.rival is not None and known.rival.beats(scores[-1], used[-1]):
             break
     judged = joined(done, axis=0)
     # The last points may have leapt to a support that is too large to be a choice.
     kept = np.flatnonzero(np.array(sizes) <= LEAP * most) if turned is None else []
-    return Judged(*(values[: kept[-1] + 1] for values in judged)) if len(kept) else judged
+    if len(kept):
+        judged = Judged(*(values[: kept[-1] + 1] for values in judged))
+    return Followed(judged, [np.concatenate(some) for some in zip(*solutions, strict=True)])
 
 
 def _together(paths):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..estimators import (
     by_rows,
     describe_for,
     digests_of,
+    fit_prepared,
     relaxation_of,
 )
 from ._edges import has_levelled_off
@@ -26,7 +27,10 @@ from ._grid import (
     FACTOR,
     FARTHEST,
     LEARNT,
+    NARROWER,
+    NOT_WORSE,
     SPAN,
+    WIDE,
     WIDTHS,
     Grid,
     candidates,
@@ -38,11 +42,12 @@ from ._grid import (
     make_epsilons,
     make_gammas,
     never,
+    walk_C,
 )
 from ._journal import Journal, fingerprint
-from ._paths import AHEAD, Fold, FoldPaths, joined, left_out_paths
+from ._paths import AHEAD, UNKNOWN, Fold, FoldPaths, Known, Rival, best_mean, joined, left_out_paths
 from ._scoring import Score
-from ._table import choose, cv_results
+from ._table import MOST, best_with, choose, cv_results, is_near
 
 FEWEST_ROWS = 10
 """Fewer distinct rows are soon interpolated, where leave-one-out values mean nothing."""
@@ -83,6 +88,28 @@ class Rows:
         return assign_folds(self.digests, self.target.key, self.sample_weights, n_parts)
 
 
+class Kept(NamedTuple):
+    """The best paths of all rows so far; a model on them need not be described and solved again."""
+
+    score: float
+    C: float
+    gamma: float | str
+    description: Any
+    alphas: list
+    """Solutions of each machine along epsilon."""
+
+    def starts(self, target, C, step):
+        """The solutions of the machines at a point, in all columns; None if C is another one."""
+        if self.C != C:
+            return None
+        found = []
+        for task, alphas in zip(target.tasks(), self.alphas, strict=False):
+            start = np.zeros(self.description.matrix.shape[1])
+            start[self.description.part(task.rows).columns] = alphas[step, 0]
+            found.append(start)
+        return found
+
+
 class PathSearch:
     """The search of `PSVCCV` or `PSVRCV` (the `options`) with a model for validated data.
 
@@ -95,7 +122,8 @@ class PathSearch:
     def __init__(self, options, model, X, target, weights, sample_weight):
         self.options, self.model = options, model
         self.epsilons = make_epsilons(options.epsilons, options.min_ratio)
-        self.Cs = [float(C) for C in options.Cs]
+        self.finds_C = options.Cs is None
+        self.Cs = [np.inf] if self.finds_C else [float(C) for C in options.Cs]
         self.open = is_open(options.epsilons, options.min_ratio)
         coarse_first = options.strategy == "coarse_to_fine"
         widths = SPAN if coarse_first else WIDTHS
@@ -112,32 +140,58 @@ class PathSearch:
         self.folds = self._make_folds(self.rows)
         self.score = self._make_score(self.rows, self.folds)
         self.journal = Journal(options.results_file, self._fingerprint())
+        self.kept = None
 
     def choose(self, table):
         """Index of the chosen row of a table."""
         rule = self.options.rule
-        if rule == "auto":
-            rule = "sparsest" if self.options.scoring is None else "best"
-        return int(choose(table, rule))
+        rule = self._rule if rule == "auto" else rule
+        return int(choose(table, rule, min(self.gammas)))
+
+    @property
+    def _rule(self):
+        """How gamma is chosen: wider kernels become polynomials.
+
+        Beyond the training objects their values go astray, which classes do not mind.
+        """
+        if self.options.scoring is not None:
+            return "best"
+        if self.rows.target.classifies:
+            return "widest"
+        return "narrowest" if self.walks else "sparsest"
 
     def run(self):
         """The table of all candidates."""
         if self.options.strategy == "coarse_to_fine":
             return self._coarse_to_fine()
-        if not self.walks:
-            return self._table([self._judge(self.Cs, self.gammas)])
-        some = self._some_rows()
-        if some is None:
-            return self._table([self._walk(self.rows, self.score, "loo")])
-        first = self._walk(some, self._make_score(some, self._make_folds(some)), "some")
-        gamma = self._best(first)["gamma"]
-        return self._table([first, self._judge(self.Cs, [gamma])], [len(some.weights), None])
+        rounds, sizes = [], []
+        some = self._some_rows() if self.walks else None
+        if some is not None:
+            score = self._make_score(some, self._make_folds(some))
+            rounds, sizes = [self._walk(some, score, "some")], [len(some.weights)]
+            first = self._table(rounds)
+            chosen = choose(first, self._rule, min(self.gammas))
+            known = Known(first["mean_n_support"][chosen])
+            rounds.append(self._judge(self.Cs, [first["params"][chosen]["gamma"]], known=known))
+        elif self.walks:
+            rounds.append(self._walk(self.rows, self.score, "loo"))
+        else:
+            rounds.append(self._judge(self.Cs, self.gammas))
+        if self.finds_C:
+            rounds[-1] |= self._walk_C(rounds[-1])
+        return self._table(rounds, [*sizes, None])
 
-    def complete(self, model, best):
-        """A model with the best parameters, which are those that were judged."""
+    def fit(self, best):
+        """The model with the best parameters, which are those that were judged."""
         scheme = {"multi_class": "shared"} if self.rows.target.shares else {}
-        relaxation = self._relaxation(best["C"])
-        return model.set_params(**best, epsilon_unit="max", relaxation=relaxation, **scheme)
+        model = self._with(
+            **best, epsilon_unit="max", relaxation=self._relaxation(best["C"]), **scheme
+        )
+        rows, known = self.rows, (None, None)
+        if self.kept is not None and self.kept.gamma == best["gamma"]:
+            step = int(np.flatnonzero(self.epsilons == best["epsilon"])[0])
+            known = self.kept.description, self.kept.starts(rows.target, best["C"], step)
+        return fit_prepared(model, rows.X, rows.target, rows.weights, *known)
 
     def _relaxation(self, C):
         """How far solutions are relaxed; unless a number says so, only those that share."""
@@ -162,32 +216,74 @@ class PathSearch:
         table = self._table([found])
         return table["params"][int(choose(table, "best"))]
 
+    def _gamma(self, table):
+        """The gamma of a table that is chosen."""
+        return table["params"][choose(table, self._rule, min(self.gammas))]["gamma"]
+
     def _walk(self, rows, score, name):
         """Paths of more and more gammas, until the best is not at an end."""
-        gammas, found = self.gammas, {}
-        new = list(gammas)
+        found = {}
+        for gamma, known in steps(self._next_gammas(found, score), "gamma"):
+            found.update(self._judge(self.Cs, [gamma], rows, score, name, known))
+        return _by_gamma(found)
+
+    def _next_gammas(self, found, score):
+        """One gamma after the other, and what the paths found so far say about its paths."""
+        new, known = self.gammas[::-1], UNKNOWN
         while new:
-            found |= self._judge(self.Cs, new, rows, score, name)
-            found = dict(sorted(found.items(), key=lambda item: item[0][1]))
-            gammas = sorted({gamma for _, gamma in found})
-            new = self._beyond(gammas, self._table([found]), score)
-        return found
+            yield new[0], known
+            gammas, table = sorted({gamma for _, gamma in found}), self._table([_by_gamma(found)])
+            new = new[1:] or self._beyond(gammas, table, score)
+            known = self._known(new[0], table, score) if new else None
+
+    def _known(self, gamma, table, score):
+        """What the paths of the next gamma are compared with, if anything has been learnt."""
+        best = int(choose(table, "best"))
+        if not self.open or not self._has_learnt(table["mean_test_score"][best], score):
+            return UNKNOWN
+        scores = np.array([table[f"split{i}_test_score"][best] for i in range(len(score.folds))])
+        n_support, wider = table["mean_n_support"][best], gamma < table["params"][best]["gamma"]
+        return Known(n_support, Rival(scores, (1.0 if wider else NARROWER) * n_support))
+
+    def _has_learnt(self, value, score):
+        """Whether the best score is better than that of constants; unknown with a `scoring`."""
+        known = self.options.scoring is None
+        return known and value > LEARNT * score.of_constants(self.left_out)
+
+    def _walk_C(self, found):
+        """Paths of smaller and smaller C with the best gamma, until the score has turned.
+
+        Those of C = inf are found.
+        """
+        new, best = {}, self._best(found)
+
+        def score(C):
+            judged = self._judge([C], [best["gamma"]])
+            new.update(judged)
+            return best_mean(judged[C, best["gamma"]])
+
+        unbounded = max(best_mean(judged) for judged in found.values())
+        walk_C(np.abs(self.fit(best).alpha_).max(), unbounded, score)
+        return new
 
     def _beyond(self, gammas, table, score):
         """The next value of gamma, in a list, if the best one is at an end that may move."""
         best = int(choose(table, "best"))
         gamma, value = table["params"][best]["gamma"], table["mean_test_score"][best]
-        known = self.options.scoring is not None
-        if not known and value <= LEARNT * score.of_constants(self.left_out):
+        judged_by_loss = self.options.scoring is None
+        if judged_by_loss and not self._has_learnt(value, score):
             gamma = gammas[-1]
         if gamma == gammas[-1]:
             new = gamma * FACTOR
             return [new] if new < max(self.gammas) * FACTOR ** (FARTHEST + 0.5) else []
-        # Wider and wider kernels become polynomials, which go astray beyond the training objects.
+        new = gammas[0] / FACTOR
         if gamma == gammas[0] and not has_levelled_off(table, "gamma", gammas[:2]):
-            new = gamma / FACTOR
-            return [new] if new > min(self.gammas) / FACTOR ** (FARTHEST + 0.5) else []
-        return []
+            farther = new > min(self.gammas) / FACTOR ** (FARTHEST + 0.5)
+            pays = self._rule != "narrowest" or self._gamma(table) == gamma
+            return [new] if farther and pays else []
+        near = self._rule == "widest" and new > min(self.gammas) / WIDE
+        near = near and is_near(table, best_with(table, gammas[0]), best, NOT_WORSE, MOST)
+        return [new] if near else []
 
     def _some_rows(self):
         """Rows to find gamma with, if there are many; None if all are needed."""
@@ -213,13 +309,13 @@ class PathSearch:
         Cs, gammas = fine(best["C"], Cs), fine(best["gamma"], gammas)
         return self._table([first, self._judge(Cs, gammas)])
 
-    def _judge(self, Cs, gammas, rows=None, score=None, name="loo"):
+    def _judge(self, Cs, gammas, rows=None, score=None, name="loo", known=UNKNOWN):
         """What is found for each ``(C, gamma)``; all rows are judged if none are given."""
         grid = Grid(self.epsilons, np.array(Cs))
         rows, score = self.rows if rows is None else rows, self.score if score is None else score
         with threads():
             if self.left_out:
-                found = self._leave_one_out(grid, gammas, rows, score, name)
+                found = self._leave_one_out(grid, gammas, rows, score, name, known)
             else:
                 found = self._in_folds(grid, gammas)
         return {
@@ -228,23 +324,33 @@ class PathSearch:
             for C, judged in zip(Cs, each, strict=True)
         }
 
-    def _leave_one_out(self, grid, gammas, rows, score, name):
+    def _leave_one_out(self, grid, gammas, rows, score, name, known):
         """By leave-one-out values; several gammas are worked on at the same time."""
         keys = [[(str(gamma), str(C), name, 0) for C in grid.Cs] for gamma in gammas]
         open_ = [g for g, some in enumerate(keys) if not all(k in self.journal.done for k in some)]
         turned = self._end(rows.target)
 
         def paths(gamma):
-            description = self._describe(gamma, rows)
-            shared = rows.target, grid, score, self._relaxation, self.model.tol, turned
-            return left_out_paths(description, *shared)
+            kept = self.kept if rows is self.rows else None
+            again = kept is not None and kept.gamma == gamma
+            description = kept.description if again else self._describe(gamma, rows)
+            shared = rows.target, grid, score, self._relaxation, self.model.tol, turned, known
+            return description, left_out_paths(description, *shared)
 
         tasks = [(gammas[g],) for g in open_]
         each = results(paths, tasks, self.options.n_jobs, "gammas", prefer="threads")
-        for g, found in zip(open_, each if tasks else [], strict=True):
-            for key, judged in zip(keys[g], found, strict=True):
+        for g, (description, found) in zip(open_, each if tasks else [], strict=True):
+            for C, key, (judged, alphas) in zip(grid.Cs, keys[g], found, strict=True):
                 self.journal.add(key, judged)
+                if rows is self.rows:
+                    mean = best_mean(judged)
+                    self._keep(Kept(mean, float(C), gammas[g], description, alphas))
         return [[self.journal.done[key] for key in some] for some in keys]
+
+    def _keep(self, new):
+        """Keep paths if they are the best so far."""
+        if self.kept is None or new.score > self.kept.score:
+            self.kept = new
 
     def _end(self, target):
         """What says whether a path of leave-one-out values ends; None: as for epsilon="auto"."""
@@ -357,6 +463,11 @@ class PathSearch:
         return fingerprint(
             *rows.digests, *y, rows.weights, *settings, self.gammas, self.left_out, *folds
         )
+
+
+def _by_gamma(found):
+    """What was found in the order of gamma, in which equal scores are told apart."""
+    return dict(sorted(found.items(), key=lambda item: item[0][1]))
 
 
 def _check_classes(target, folds):

@@ -23,7 +23,7 @@ from ._solution import Status, StatusByName
 MAX_ITER = 10_000
 """Newton steps for one epsilon; about ten are usual."""
 
-FEWEST, SHARE = 10, 0.5
+FEWEST, SHARE = 10, 0.35
 """Rows that may enter the working set at once: so many, and a share of those in it."""
 
 FIRST, LATER = 0.1, 0.3
@@ -31,7 +31,12 @@ FIRST, LATER = 0.1, 0.3
 that of the largest violation outside: what they change is not worth more."""
 
 MANY = 100
-"""Support rows from which Newton steps are slow: paths have a tolerance of their own there."""
+"""Support rows from which Newton steps are slow: paths have a tolerance and a limit of steps of
+their own there."""
+
+LAG = 0.75
+"""The share of the way back to the point before, in the logarithm of epsilon, by which a point with
+a limit of steps may be behind."""
 
 EQUAL = 1e-14
 """Columns whose product differs from +-1 by less are the same."""
@@ -100,6 +105,7 @@ def group_path(
     yy: float,
     *,
     loose: float = 0.0,
+    max_iter: int = MAX_ITER,
     clock: Clock | None = None,
 ) -> Iterator[GroupSolution]:
     """Solutions along decreasing epsilon, without a pass over the rows of K.
@@ -118,6 +124,10 @@ def group_path(
         ``||Y||^2``, for the duality gap.
     loose : float
         The tolerance beyond `MANY` support rows, if it is larger.
+    max_iter : int
+        Newton steps for a point beyond `MANY` support rows: after three or four these are almost
+        those of the solution, whose variables take several times as many. There are more steps
+        where so few lead nowhere, or to a point that is far behind.
     clock : Clock
         When its time is over, solutions are the best ones so far.
 
@@ -128,8 +138,12 @@ def group_path(
     solution, newton, clock = None, GroupNewton(), clock or Clock()
     for epsilon in epsilons:
         many = solution is not None and len(solution.support) > MANY
-        allowed = max(tol, loose) if many else tol
-        solution = _solve(newton, Q, B, epsilon, allowed, yy, solution, MAX_ITER, clock)
+        allowed, steps = (max(tol, loose), max_iter) if many else (tol, MAX_ITER)
+        start = solution
+        solution = _solve(newton, Q, B, epsilon, allowed, yy, start, steps, clock)
+        while steps < MAX_ITER and _lags(solution, start):
+            steps *= 2
+            solution = _solve(newton, Q, B, epsilon, allowed, yy, solution, steps, clock)
         yield solution
 
 
@@ -186,7 +200,8 @@ def _descend(newton, Q, B, epsilon, allowed, start, last, clock):
     # Rows that are likely to enter on the way from the epsilon of the start to this one
     bound = min(max(2.0 * epsilon - before, 0.0), epsilon)
     least = 0.5 * allowed
-    here = least if before == epsilon else max(least, FIRST * epsilon)
+    near = start and before == epsilon and start.kkt_violation <= FIRST * epsilon
+    here = least if near else max(least, FIRST * epsilon)
     norms = _norms(F)
     while True:
         count = FEWEST + int(SHARE * working.sum())
@@ -234,6 +249,13 @@ def _gradient(Q, B, A):
 def _norms(X):
     """Norms of the rows."""
     return np.sqrt(np.einsum("jt,jt->j", X, X))
+
+
+def _lags(solution, start):
+    """Whether a point of the path is behind, or has not moved at all."""
+    outside = _norms(solution.F)[~solution.A.any(axis=1)].max(initial=0.0)
+    expected = start.epsilon**LAG * solution.epsilon ** (1 - LAG)
+    return outside > expected or np.array_equal(solution.A, start.A)
 
 
 def _largest(norms, candidates, bound, count):
