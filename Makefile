@@ -49,9 +49,9 @@ bench-all: $(BENCHES)
 
 bench-solvers bench-path: export PSVM_ADELIE_PYTHON = $(abspath $(VENV))-adelie/bin/python
 bench-solvers bench-path: $(VENV)/.adelie
-bench-svm bench-defaults bench-scale: $(VENV)/.peers
+bench-svm bench-defaults bench-scale bench-selection-error: $(VENV)/.peers
 $(BENCHES): bench-%: $(VENV)/.installed
-	$(ONE_THREAD) $(BIN)/python benchmarks/bench_$*.py
+	$(ONE_THREAD) $(BIN)/python benchmarks/bench_$(subst -,_,$*).py
 
 # What a user gets: the sdist, the wheel made of it, and the tests against the wheel in an empty environment, without
 # the sources beside them. `make release-check TESTS=tests/test_solve.py` for a part of them.

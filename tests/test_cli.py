@@ -160,6 +160,38 @@ def test_select_finds_what_matters(data, capsys):
     assert rows_of("s.csv")[1][1] in ("a", "b")
 
 
+def test_select_with_a_bound_of_the_number_of_false_selections(data, capsys):
+    X, y = data
+    arguments = "select", "train.csv", "--target", "diagnosis"
+    code, result = as_json(capsys, *arguments, "--stability", "--pfer", "1", "--seed", "3")
+    expected = psvm.StabilitySelector(pfer=1, random_state=3).fit(X[:60], y[:60])
+    assert code == 0 and result["stability"]["q"] == expected.parameters_.q
+    assert result["stability"]["pfer"] == pytest.approx(expected.parameters_.pfer)
+    names = [feature["feature"] for feature in result["features"]]
+    assert names == [list("abcd")[j] for j in expected.order_[: expected.n_features_]]
+    frequencies = [feature["frequency"] for feature in result["features"]]
+    assert frequencies == expected.frequencies_[expected.order_[: expected.n_features_]].tolist()
+    assert run(*arguments, "--q", "2", "--output", "s.csv") == 0
+    assert "false selections expected (2 of 4 features" in capsys.readouterr().out
+    assert rows_of("s.csv")[0][:3] == ["place", "feature", "frequency"]
+
+
+def test_select_with_a_false_discovery_rate(data, capsys):
+    X, y = data
+    arguments = "select", "train.csv", "--target", "diagnosis"
+    code, result = as_json(capsys, *arguments, "--fdr", "0.5")
+    expected = psvm.KnockoffSelector(0.5, random_state=0).fit(X[:60], y[:60])
+    assert code == 0 and result["fdr"] == 0.5
+    chosen = expected.order_[: expected.n_features_]
+    assert [f["feature"] for f in result["features"]] == [list("abcd")[j] for j in chosen]
+    assert run(*arguments, "--fdr", "0.1") == 3
+    assert "takes 10 features or more" in capsys.readouterr().err
+    assert run(*arguments, "--fdr", "0.1", "--pfer", "1") == 3
+    assert "only one of --stability and --fdr" in capsys.readouterr().err
+    assert run(*arguments, "--q", "2", "--pfer", "1", "--threshold", "0.8") == 3
+    assert "Give two of" in capsys.readouterr().err
+
+
 def test_path_is_that_of_the_library(data, capsys, tmp_path):
     X, y = data
     code, result = as_json(

@@ -131,9 +131,12 @@ RESULTS = {
     "psvm.matrix.RowBlock",
     "psvm.matrix.RowFactor",
     "psvm.evaluation.CrossValidation",
+    "psvm.selection.FeatureGroup",
     "psvm.selection.FeatureRanking",
     "psvm.selection.SelectionEvaluation",
     "psvm.selection.SelectionSignificance",
+    "psvm.selection.SelectionStability",
+    "psvm.selection.StabilityParameters",
     "psvm.selection.StandIns",
 }
 """Records that functions return; nobody else makes them."""
@@ -198,6 +201,8 @@ SETTINGS = {
     "psvm.SpheredSVCCV": {"lams": [0.3, 0.6], "cv": 2},
     "psvm.GeneSelector": {"n_features": [1, 2], "smoothing": 0, "cv": 2, "n_epsilons": 4},
     "psvm.PSVMSelector": {"epsilon": 0.5, "n_landmarks": 5},
+    "psvm.StabilitySelector": {"q": 1, "n_subsamples": 4},
+    "psvm.KnockoffSelector": {"fdr": 0.9, "random_state": 0},
     "psvm.evaluation.RejectOption": {
         "estimator": psvm.PSVC(epsilon=0.5),
         "rule": "threshold",
@@ -233,6 +238,7 @@ METHODS = {
     "stand_ins": {"n": 1},
     "evaluate": {"cv": 2},
     "significance": {"n_permutations": 2},
+    "stability": {"q": 1},
     "report": {"path": "page.html"},
     "plot_path": {},
 }
@@ -415,6 +421,12 @@ def _function_arguments():
             "adata": AnnData(X.copy(), obs=obs),
             "groupby": "group",
             "copy": True,
+        },
+        "psvm.selection.gaussian_knockoffs": {"X": X},
+        "psvm.selection.stability_parameters": {"n_features": 20, "q": 2},
+        "psvm.report.StabilityDisplay": {"selector": fitted("psvm.StabilitySelector")},
+        "psvm.report.StabilityDisplay.from_estimator": {
+            "selector": fitted("psvm.StabilitySelector")
         },
         "psvm.selection.stand_ins": {"X": X, "selected": [0], "n": 1},
         "psvm.EpsilonPath.alpha_at": {"epsilon": 1.0},

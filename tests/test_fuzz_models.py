@@ -47,7 +47,16 @@ def make_models():
     from sklearn.svm import SVC, LinearSVC, NuSVC
 
     import psvm
-    from psvm import PSVC, PSVR, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCCV
+    from psvm import (
+        PSVC,
+        PSVR,
+        GeneSelector,
+        KnockoffSelector,
+        PSVMSelector,
+        SpheredSVC,
+        SpheredSVCCV,
+        StabilitySelector,
+    )
     from psvm import kernels as k
     from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
     from psvm.evaluation import RejectOption
@@ -99,6 +108,8 @@ def make_models():
         "least squares pairs": (LeastSquaresSVC(kernel=k.Subsequence(2)).fit(words, half), words),
         "least squares numbers": (LeastSquaresSVR().fit(sp.csr_array(X), number), X),
         "selector": (PSVMSelector(n_features=3).fit(genes, state), genes),
+        "stability": (StabilitySelector(q=2, n_subsamples=4).fit(genes, state), genes),
+        "knockoffs": (KnockoffSelector(0.9).fit(genes, state), genes),
         "genes": gene_selector(),
         "genes prepared": gene_selector(
             preprocessing=make_pipeline(log_transformer(2.0), QuantileNormalizer())

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import binomtest
 from sklearn.base import clone
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, LeaveOneOut, StratifiedKFold
@@ -14,7 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from psvm import GeneSelector
+from psvm import GeneSelector, StabilitySelector
 from psvm.selection import PresentCall, QuantileNormalizer, log_transformer
 from psvm.selection._protocol import InnerLoop, SizeSearch, combine, epsilon_list
 from reference import lasso_solve, standardise
@@ -381,3 +382,22 @@ def test_fold_with_one_class(data):
     y[:2] = "sick"
     with pytest.raises(ValueError, match="Fold 0"):
         GeneSelector().evaluate(X, y)
+
+
+def test_stability_is_that_of_the_preprocessed_genes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 30))
+    X[:, 5] = 1.0
+    y = np.where(X[:, 7] - X[:, 20] > 0, "sick", "well")
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(30)])
+    selector = GeneSelector(preprocessing=VarianceThreshold())
+    result = selector.stability(frame, y, q=3, random_state=0, n_subsamples=10)
+    kept = np.delete(np.arange(30), 5)
+    expected = StabilitySelector(q=3, random_state=0, n_subsamples=10).fit(X[:, kept], y)
+    assert (result.frequency[kept] == expected.frequencies_).all()
+    assert result.frequency[5] == 0.0 and result.parameters == expected.parameters_
+    chosen = kept[expected.order_[: expected.n_features_]]
+    assert list(result.selected) == list(chosen)
+    assert set(chosen) == {7, 20}
+    assert result.groups[0].names[0] == f"g{result.groups[0].features[0]}"
+    assert "false selections expected" in repr(result)

@@ -30,7 +30,16 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 import psvm
-from psvm import PSVC, PSVR, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCCV
+from psvm import (
+    PSVC,
+    PSVR,
+    GeneSelector,
+    KnockoffSelector,
+    PSVMSelector,
+    SpheredSVC,
+    SpheredSVCCV,
+    StabilitySelector,
+)
 from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from psvm.evaluation import RejectOption
 from psvm.kernels import (
@@ -720,6 +729,8 @@ def fitted():
         "sphered": SpheredSVC().fit(X, Y),
         "reject": RejectOption(LogisticRegression()).fit(X, Y),
         "selector": PSVMSelector(n_features=3).fit(GENES, STATE),
+        "stability": StabilitySelector(q=3, n_subsamples=4).fit(GENES, STATE),
+        "knockoffs": KnockoffSelector(0.5).fit(GENES, STATE),
         "relations": PSVMSelector(n_features=3, landmarks=20).fit(X, CODE),
     }
 

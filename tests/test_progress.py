@@ -14,7 +14,17 @@ from hypothesis import strategies as st
 from sklearn.datasets import make_moons
 from sklearn.dummy import DummyClassifier
 
-from psvm import PSVC, PSVCCV, GeneSelector, PSVMSelector, SpheredSVCCV, _progress, cross_val_error
+from psvm import (
+    PSVC,
+    PSVCCV,
+    GeneSelector,
+    KnockoffSelector,
+    PSVMSelector,
+    SpheredSVCCV,
+    StabilitySelector,
+    _progress,
+    cross_val_error,
+)
 from psvm._parallel import results
 from psvm._progress import Line, duration, finished, opened, progress, say, steps
 from psvm.evaluation import compare, cross_validate, permutation_test
@@ -352,6 +362,8 @@ WORK = {
     "PSVC": lambda verbose: PSVC(verbose=verbose).fit(X, y),
     "PSVCCV": lambda verbose: PSVCCV(gammas=[1.0], verbose=verbose).fit(X, y),
     "PSVMSelector": lambda verbose: PSVMSelector(verbose=verbose).fit(X, y),
+    "StabilitySelector": lambda verbose: StabilitySelector(1, verbose=verbose).fit(X, y),
+    "KnockoffSelector": lambda verbose: KnockoffSelector(0.9, verbose=verbose).fit(X, y),
     "SpheredSVCCV": lambda verbose: SpheredSVCCV(lams=[0.5], verbose=verbose).fit(X, y),
     "GeneSelector": lambda verbose: GeneSelector(**GENES, verbose=verbose).fit(X, y),
     "cross_val_error": lambda verbose: cross_val_error(PSVC(epsilon=1.0, verbose=verbose), X, y),

@@ -8,7 +8,18 @@ import scipy.sparse as sp
 from matplotlib.axes import Axes
 
 import psvm
-from psvm import PSVC, PSVCCV, PSVR, PSVRCV, GeneSelector, PSVMSelector, SpheredSVC, SpheredSVCCV
+from psvm import (
+    PSVC,
+    PSVCCV,
+    PSVR,
+    PSVRCV,
+    GeneSelector,
+    KnockoffSelector,
+    PSVMSelector,
+    SpheredSVC,
+    SpheredSVCCV,
+    StabilitySelector,
+)
 from psvm.comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from psvm.evaluation import (
     AreaEstimate,
@@ -150,6 +161,10 @@ def select() -> None:
     assert_type(selector.importance_, np.ndarray)
     assert_type(selector.stand_ins(X), list[StandIns])
     assert_type(stand_ins(X, [0, 1]), list[StandIns])
+    stable = StabilitySelector(pfer=1, threshold=0.8, assumption="r-concave")
+    assert_type(stable.fit(X, y), StabilitySelector)
+    assert_type(stable.frequencies_, np.ndarray)
+    assert_type(KnockoffSelector(fdr=0.2, method="sdp").fit(X, y), KnockoffSelector)
     genes = GeneSelector(preprocessing=QuantileNormalizer(), n_features=[5, 10])
     assert_type(genes.fit(X, y), GeneSelector)
     assert_type(genes.evaluate(X, y), SelectionEvaluation)

@@ -38,7 +38,9 @@ if _t.TYPE_CHECKING:
     from .persistence import load as load
     from .persistence import save as save
     from .selection import GeneSelector as GeneSelector
+    from .selection import KnockoffSelector as KnockoffSelector
     from .selection import PSVMSelector as PSVMSelector
+    from .selection import StabilitySelector as StabilitySelector
     from .solvers import SMO as SMO
     from .solvers import EpsilonPath as EpsilonPath
     from .solvers import Solution as Solution
@@ -70,7 +72,7 @@ _ROOMS = {
     "preprocessing": (),
     "problem": (),
     "report": (),
-    "selection": ("GeneSelector", "PSVMSelector"),
+    "selection": ("GeneSelector", "KnockoffSelector", "PSVMSelector", "StabilitySelector"),
     "solvers": (
         "SMO",
         "EpsilonPath",

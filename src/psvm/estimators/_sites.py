@@ -10,7 +10,7 @@ import numpy as np
 
 from .._progress import steps
 from .._threads import threads
-from .._validation import check_choice, check_integer, check_kind, is_iterable, shown
+from .._validation import check_choice, check_integer, check_kind, shown
 from ..kernels import Rescaled
 from ..matrix import FoldMoments, RowBlocks, as_dense, check_block, row_hashes
 from ._base import BasePSVM, check_psvm
@@ -205,9 +205,8 @@ def fit_sites(
     check_kind("model", model, BasePSVM)
     check_psvm(model)
     check_choice("held_out", held_out, ("fold", "site"))
-    sites = list(sites) if is_iterable(sites) else sites
-    listed = isinstance(sites, list) and sites
-    if not listed or not all(isinstance(site, SiteMoments) for site in sites):
+    sites = list(sites)
+    if not sites or not all(isinstance(site, SiteMoments) for site in sites):
         raise TypeError(f"sites must be a list of SiteMoments, got {shown(sites)}.")
     if is_measured(model) != (sites[0].plan.kernel is None):
         raise ValueError(

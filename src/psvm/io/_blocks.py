@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -82,6 +83,11 @@ def open_blocks(
     check_column("target", target)
     check_column("weight", weight)
     check_choice("target_type", target_type, ("auto", "text", "number"))
+    for name, column in (("target", target), ("weight", weight)):
+        if not isinstance(column, str | numbers.Integral | None):
+            raise TypeError(
+                f"{name} must be the name or the place of a column, got {shown(column)}."
+            )
     if features is not None and (isinstance(features, str) or not is_iterable(features)):
         raise TypeError(f"features must be a list of columns, got {shown(features)}.")
     features = None if features is None else list(features)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._folds import N_FOLDS, assign_folds, make_splits
+from .._journal import Journal, fingerprint
 from .._parallel import results
 from .._progress import steps
 from .._threads import threads
@@ -44,8 +45,18 @@ from ._grid import (
     never,
     walk_C,
 )
-from ._journal import Journal, fingerprint
-from ._paths import AHEAD, UNKNOWN, Fold, FoldPaths, Known, Rival, best_mean, joined, left_out_paths
+from ._paths import (
+    AHEAD,
+    UNKNOWN,
+    Fold,
+    FoldPaths,
+    Judged,
+    Known,
+    Rival,
+    best_mean,
+    joined,
+    left_out_paths,
+)
 from ._scoring import Score
 from ._table import MOST, best_with, choose, cv_results, is_near
 
@@ -139,7 +150,7 @@ class PathSearch:
         self.weighted = sample_weight is not None
         self.folds = self._make_folds(self.rows)
         self.score = self._make_score(self.rows, self.folds)
-        self.journal = Journal(options.results_file, self._fingerprint())
+        self.journal = Journal(options.results_file, self._fingerprint(), Judged)
         self.kept = None
 
     def choose(self, table):

@@ -16,13 +16,17 @@ from ..evaluation import RejectOption
 from ..kernels import Kernel
 from ..model_selection import PSVCCV, PSVRCV
 from ..selection import (
+    FeatureGroup,
     GeneSelector,
+    KnockoffSelector,
     PresentCall,
     PSVMSelector,
     QuantileNormalizer,
     RangeClipper,
     Relations,
     Scaled,
+    StabilityParameters,
+    StabilitySelector,
     floored_log2,
 )
 from ..solvers import SMO, WorkingSet
@@ -106,7 +110,11 @@ def _selection():
     drop = SOLUTIONS | {"landmarks_"}
     how = {"unpack": unpack_selector, "check": checks.check_selector}
     yield Entry("psvm.PSVMSelector", PSVMSelector, drop, **how)
+    yield Entry("psvm.StabilitySelector", StabilitySelector, check=checks.check_stability)
+    yield Entry("psvm.KnockoffSelector", KnockoffSelector, check=checks.check_knockoff_selector)
     for cls, check in (
+        (FeatureGroup, checks.check_feature_group),
+        (StabilityParameters, checks.check_stability_parameters),
         (PresentCall, checks.check_present_call),
         (QuantileNormalizer, checks.check_shapes({"reference_": "p"})),
         (RangeClipper, checks.check_shapes({"lowest_": "p", "highest_": "p"})),

@@ -28,6 +28,8 @@ FIT_ONLY = frozenset(
         "p_values",
         "param_grid",
         "random_state",
+        "results_file",
+        "covariance",
         "landmarks",
         "scoring",
         "solver",

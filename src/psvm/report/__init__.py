@@ -1,6 +1,12 @@
 """Plots as objects, and a report about a model as one HTML page."""
 
-from ._displays import EpsilonPathDisplay, SearchDisplay, SpectrumDisplay, SupportDisplay
+from ._displays import (
+    EpsilonPathDisplay,
+    SearchDisplay,
+    SpectrumDisplay,
+    StabilityDisplay,
+    SupportDisplay,
+)
 from ._report import write_report
 from ._style import draw
 
@@ -8,6 +14,7 @@ __all__ = [
     "EpsilonPathDisplay",
     "SearchDisplay",
     "SpectrumDisplay",
+    "StabilityDisplay",
     "SupportDisplay",
     "write_report",
 ]

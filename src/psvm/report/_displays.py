@@ -28,6 +28,7 @@ from ..estimators import (
     weights,
 )
 from ..matrix import MatrixSpectrum, as_dense, matrix_spectrum
+from ..selection import StabilitySelector
 from ..solvers import EpsilonPath, epsilon_path
 from ._style import BLUE, DASHES, GREY, PALETTE, SEQUENTIAL, VERMILLION, label
 
@@ -148,15 +149,7 @@ class EpsilonPathDisplay:
         path, knots = self.path, self.path.knots
         values = as_dense(path.knot_alphas[:, path.order])
         lines = ax.plot(knots, values, color=GREY, linewidth=0.5, alpha=0.6)
-        for place, line in enumerate(lines[:n_labels]):
-            variable = path.order[place]
-            line.set(
-                color=PALETTE[place % len(PALETTE)],
-                linestyle=DASHES[place // 2 % len(DASHES)],
-                linewidth=1.6,
-                alpha=1.0,
-                label=label(variable if self.names is None else self.names[variable]),
-            )
+        _emphasise(lines, path.order, self.names, n_labels)
         log = len(knots) > 0 and knots[-1] > 0
         ax.set(xlabel="epsilon", ylabel="alpha", xscale="log" if log else "linear")
         ax.invert_xaxis()
@@ -174,6 +167,124 @@ class EpsilonPathDisplay:
             ax.legend(fontsize=8, title="first to enter", title_fontsize=8, **place)
         self.ax_, self.figure_, self.counts_ax_, self.lines_ = ax, ax.figure, counts, lines
         return self
+
+
+class StabilityDisplay:
+    """How often features are selected, against the number of features that each half selects.
+
+    Parameters
+    ----------
+    selector : StabilitySelector
+        Fitted.
+    names : sequence of str, default=None
+        Names of the features; by default those of the fit, or their numbers.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib Axes and Figure
+        Where it is drawn.
+    lines_ : list of matplotlib Line2D
+        One per feature, the most frequent first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import StabilitySelector
+    >>> from psvm.report import StabilityDisplay
+    >>> X = np.random.default_rng(0).normal(size=(60, 40))
+    >>> selector = StabilitySelector(q=4, random_state=0).fit(X, X[:, 3] - X[:, 8])
+    >>> display = StabilityDisplay.from_estimator(selector)
+    >>> sorted(line.get_label() for line in display.lines_[:2])
+    ['3', '8']
+    """
+
+    ax_: Axes
+    figure_: Figure
+    lines_: list[Any]
+
+    def __init__(self, selector: StabilitySelector, *, names: Sequence[str] | None = None) -> None:
+        if not isinstance(selector, StabilitySelector):
+            raise TypeError(f"selector must be a StabilitySelector, got {shown(selector)}.")
+        check_is_fitted(selector)
+        if names is None:
+            names = getattr(selector, "feature_names_in_", None)
+        elif len(check_list("names", names)) != selector.n_features_in_:
+            raise ValueError(f"names must hold {selector.n_features_in_} names, got {len(names)}.")
+        self.selector, self.names = selector, names
+
+    @classmethod
+    def from_estimator(
+        cls,
+        selector: StabilitySelector,
+        *,
+        names: Sequence[str] | None = None,
+        n_features: int = 50,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw the stability paths of a fitted selector.
+
+        Parameters
+        ----------
+        selector : StabilitySelector
+            Fitted.
+        names : sequence of str, default=None
+        n_features : int, default=50
+            The most frequent features, as many as this, are drawn.
+        ax : matplotlib Axes, default=None
+
+        Returns
+        -------
+        StabilityDisplay
+        """
+        return cls(selector, names=names).plot(ax, n_features=n_features)
+
+    def plot(self, ax: Axes | None = None, *, n_features: int = 50, n_labels: int = 8) -> Self:
+        """Draw it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+        n_features : int, default=50
+            The most frequent features, as many as this, are drawn.
+        n_labels : int, default=8
+            The first of them have colours and names, as many as this.
+
+        Returns
+        -------
+        StabilityDisplay
+        """
+        check_positive_integer("n_features", n_features)
+        check_integer("n_labels", n_labels)
+        ax = new_axes(ax, type(self).__name__)
+        found = self.selector.parameters_
+        features = self.selector.order_[:n_features]
+        shares = as_dense(self.selector.paths_[:, features])
+        values = np.vstack([np.zeros(len(features)), shares])
+        lines = ax.plot(np.arange(len(values)), values, color=GREY, linewidth=0.5, alpha=0.6)
+        _emphasise(lines, features, self.names, n_labels)
+        ax.axhline(found.threshold, color="black", linestyle="--", linewidth=1)
+        ax.annotate(f"threshold: {found.pfer:.2g} false expected at most", (0, found.threshold),
+                    xytext=(3, 3), textcoords="offset points", fontsize=8)  # fmt: skip
+        ax.set(
+            xlabel="features that each half selects", ylabel="share of the halves", ylim=(0, 1.02)
+        )
+        if n_labels:
+            ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.02, 0.5))
+        self.ax_, self.figure_, self.lines_ = ax, ax.figure, lines
+        return self
+
+
+def _emphasise(lines, variables, names, n_labels):
+    """Colours and names for the first lines."""
+    for place, (line, variable) in enumerate(zip(lines[:n_labels], variables, strict=False)):
+        line.set(
+            color=PALETTE[place % len(PALETTE)],
+            linestyle=DASHES[place // 2 % len(DASHES)],
+            linewidth=1.6,
+            alpha=1.0,
+            label=label(variable if names is None else names[variable]),
+        )
 
 
 class SupportDisplay:

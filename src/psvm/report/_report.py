@@ -30,7 +30,7 @@ from ..estimators import is_measured, solutions, unwrap_psvm
 from ..evaluation import cross_validate
 from ..io import Schema, atomic_write, is_numeric
 from ..matrix import fill_missing, stored_parts
-from ..selection import rank_features
+from ..selection import StabilitySelector, rank_features
 from . import _sections as sections
 from ._blocks import Report, Section, Text
 from ._data import suspicions
@@ -62,8 +62,8 @@ def write_report(
     It tells of the data and what is suspicious about it, the cross-validated error with an
     interval, confusion matrix and ROC curve or predicted against true values, hyper-parameters
     and search surface, path along epsilon, spectrum of a pairwise matrix, support objects, top
-    features with their stability and stand-ins, the certificate of the solution, and how to
-    repeat it. Needs matplotlib: ``pip install "psvm[plot]"``.
+    features with their stability, an error bound and stand-ins, the certificate of the
+    solution, and how to repeat it. Needs matplotlib: ``pip install "psvm[plot]"``.
 
     Parameters
     ----------
@@ -219,10 +219,14 @@ def _features(parts, X, y, names, n_features, classifier, options):
     if not is_numeric(X) or parts.machine.kernel == "precomputed":
         return None
     task = "classification" if classifier else "regression"
-    ranking = rank_features(fill_missing(X), y, n_features=n_features, task=task, **options)
+    X_filled = fill_missing(X)
+    ranking = rank_features(X_filled, y, n_features=n_features, task=task, **options)
     if not len(ranking.indices):
         return Section("Top features", [Text("No feature says anything about the target.")])
-    return sections.feature_section(ranking, X, names)
+    stable = None
+    if not classifier or np.unique(y, return_counts=True)[1].min() > 1:
+        stable = StabilitySelector(task=task, **options).fit(X_filled, y)
+    return sections.feature_section(ranking, stable, X, names)
 
 
 def versions():

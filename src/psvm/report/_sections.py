@@ -32,6 +32,8 @@ LARGEST_MATRIX = 2000
 MANY_CLASSES = 20
 SHOWN = 25
 """Longest table of settings and of support objects."""
+FREQUENT = 10
+"""Features whose frequencies are shown at least."""
 
 
 def data_section(X, y, classifier, warnings, notes):
@@ -339,16 +341,16 @@ def _largest(names, alpha):
     return f"{names[j]} with {alpha[j]:.4g}"
 
 
-def feature_section(ranking, X, names):
-    """Top features with stability and stand-ins."""
+def feature_section(ranking, stable, X, names):
+    """Top features with stability, error bound and stand-ins."""
     names = column_names(X, names)
+    listed = zip(
+        ranking.indices, ranking.importance, ranking.stability, ranking.stand_ins, strict=True
+    )
     rows = [
         [place + 1, names[j], float(size), float(share), _listed(stand_in, names)]
-        for place, (j, size, share, stand_in) in enumerate(
-            zip(ranking.indices, ranking.importance, ranking.stability, ranking.stand_ins,
-                strict=True)
-        )
-    ]  # fmt: skip
+        for place, (j, size, share, stand_in) in enumerate(listed)
+    ]
     text = Text(
         "Features in the order in which a linear P-SVM takes them as epsilon is lowered, each for "
         "what it adds to those before. Stability is the share of random halves of the rows in "
@@ -357,7 +359,30 @@ def feature_section(ranking, X, names):
         "the same rows would be too small."
     )
     headers = ["place", "feature", "importance", "stability", "stand-ins (correlation)"]
-    return Section("Top features", [text, TableBlock("Selected features", headers, rows)])
+    blocks = [text, TableBlock("Selected features", headers, rows)]
+    if stable is not None:
+        blocks += _stable_blocks(stable, names)
+    return Section("Top features", blocks)
+
+
+def _stable_blocks(stable, names):
+    """Features by how often halves select them, and the bound."""
+    found, order = stable.parameters_, stable.order_
+    shown = order[: max(min(stable.n_features_, SHOWN), FREQUENT)]
+    shown = shown[stable.frequencies_[shown] > 0]
+    chosen = set(order[: stable.n_features_].tolist())
+    rows = [
+        [names[j], float(stable.frequencies_[j]), "yes" if int(j) in chosen else "no"]
+        for j in shown
+    ]
+    text = Text(
+        f"Stability selection takes {stable.n_features_} features: those among the first {found.q} "
+        f"on the path of at least {100 * found.threshold:.0f} % of {found.n_subsamples} random "
+        f"halves of the rows. Of these at most {found.pfer:.2g} are expected to be false "
+        "(bound of Shah & Samworth 2013, unimodal distribution)."
+    )
+    table = TableBlock("Frequencies in halves of the rows", ["feature", "frequency", "taken"], rows)
+    return [text, table]
 
 
 def _listed(stand_in, names):

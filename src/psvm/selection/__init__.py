@@ -2,7 +2,10 @@
 
 from . import rankings
 from ._anndata import select
+from ._error_bounds import StabilityParameters, stability_parameters
 from ._genes import GeneSelector
+from ._knockoff_selector import KnockoffSelector
+from ._knockoffs import gaussian_knockoffs
 from ._preprocessing import (
     PresentCall,
     QuantileNormalizer,
@@ -14,23 +17,31 @@ from ._protocol import Scaled
 from ._ranked import FeatureRanking, rank_features
 from ._redundancy import StandIns, stand_ins
 from ._relations import Relations
-from ._results import SelectionEvaluation, SelectionSignificance
+from ._results import SelectionEvaluation, SelectionSignificance, SelectionStability
 from ._selector import PSVMSelector
+from ._stability import FeatureGroup, StabilitySelector
 
 __all__ = [
+    "FeatureGroup",
     "FeatureRanking",
     "GeneSelector",
+    "KnockoffSelector",
     "PSVMSelector",
     "PresentCall",
     "QuantileNormalizer",
     "RangeClipper",
     "SelectionEvaluation",
     "SelectionSignificance",
+    "SelectionStability",
+    "StabilityParameters",
+    "StabilitySelector",
     "StandIns",
+    "gaussian_knockoffs",
     "log_transformer",
     "rank_features",
     "rankings",
     "select",
+    "stability_parameters",
     "stand_ins",
 ]
 

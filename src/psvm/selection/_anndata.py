@@ -8,7 +8,9 @@ from sklearn.base import clone
 
 from .._validation import check_flag, check_has, check_text, shown
 from ._genes import GeneSelector
+from ._knockoff_selector import KnockoffSelector
 from ._selector import PSVMSelector
+from ._stability import StabilitySelector
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -18,7 +20,7 @@ def select(
     adata: AnnData,
     groupby: str,
     *,
-    selector: PSVMSelector | GeneSelector | None = None,
+    selector: PSVMSelector | GeneSelector | StabilitySelector | KnockoffSelector | None = None,
     layer: str | None = None,
     key_added: str = "psvm",
     copy: bool = False,
@@ -36,7 +38,7 @@ def select(
         Observations x genes.
     groupby : str
         The column of ``adata.obs`` with the groups, or with numbers to be predicted.
-    selector : PSVMSelector or GeneSelector, default=None
+    selector : PSVMSelector, GeneSelector, StabilitySelector or KnockoffSelector, default=None
         The selector; it is not changed. None is ``PSVMSelector(**params)``.
     layer : str, default=None
         The layer to use instead of ``adata.X``.
@@ -98,10 +100,11 @@ def select(
 
 
 def _write(adata, selector, groupby, layer, key):
-    measure = "importance" if hasattr(selector, "importance_") else "frequency"
+    names = {"importance_": "importance", "frequency_": "frequency", "frequencies_": "frequency"}
+    attribute = next(name for name in names if hasattr(selector, name))
     adata.var[f"{key}_selected"] = selector.get_support()
     adata.var[f"{key}_ranking"] = selector.ranking_
-    adata.var[f"{key}_{measure}"] = getattr(selector, f"{measure}_")
+    adata.var[f"{key}_{names[attribute]}"] = getattr(selector, attribute)
     adata.uns[key] = {
         "params": {
             "groupby": groupby,

@@ -44,7 +44,8 @@ from ._protocol import (
     take,
 )
 from ._redundancy import StandInsMixin
-from ._results import SelectionEvaluation, SelectionSignificance
+from ._results import SelectionEvaluation, SelectionSignificance, SelectionStability
+from ._stability import FeatureGroup, StabilitySelector
 from ._targets import code_classes, numeric_targets, ranking_of
 
 REMEDY = (
@@ -76,7 +77,8 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     of the training samples.
 
     The error by which F was chosen, `inner_error_`, is too small: use `evaluate`, which repeats
-    all of this without the samples that it tests.
+    all of this without the samples that it tests. How many of the genes may be false is told by
+    `stability`.
 
     Parameters
     ----------
@@ -323,6 +325,58 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             found = run(_stability, tasks, self.n_jobs, "permutations")
         frequencies, scores = zip(*found, strict=True)
         return SelectionSignificance.create(frequencies[0], scores[0], np.array(scores[1:]))
+
+    def stability(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        q: int | None = None,
+        threshold: float | None = None,
+        pfer: float | None = None,
+        random_state: RandomState = None,
+        **options: Any,
+    ) -> SelectionStability:
+        """Selection frequencies in halves of the samples, with a bound of the false selections.
+
+        The frequencies of the folds of `fit` say which genes are stable, but not how many of them
+        are false. Those of a `StabilitySelector` do. The preprocessing is fitted once, to all
+        samples: it should not use y.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Expression values; samples are rows.
+        y : array-like of shape (n_samples,)
+            Labels of classes.
+        q, threshold, pfer : default=None
+            Two of them, as for `StabilitySelector`.
+        random_state : int, RandomState or None, default=None
+            Seed of the halves.
+        **options
+            Other parameters of `StabilitySelector`.
+
+        Returns
+        -------
+        SelectionStability
+        """
+        given = {"q": q, "threshold": threshold, "pfer": pfer, "random_state": random_state}
+        given = {"n_jobs": self.n_jobs, "verbose": self.verbose, **given, **options}
+        selector = StabilitySelector(task="classification").set_params(**given)
+        X, y = GeneSelector._validate(clone(self), X, y)
+        prepared = self._prepare(X, y)
+        selector.fit(prepared.Z, y)
+        names = np.array(getattr(X, "columns", np.empty(0)), dtype=object)
+        frequency = np.zeros(X.shape[1])
+        frequency[prepared.kept] = selector.frequencies_
+        groups = []
+        for group in selector.groups_:
+            genes = prepared.kept[group.features]
+            groups.append(
+                FeatureGroup(genes, group.frequency, names[genes] if len(names) else None)
+            )
+        selected = prepared.kept[selector.order_[: selector.n_features_]]
+        return SelectionStability(frequency, selected, selector.parameters_, groups)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predicted classes of new samples.

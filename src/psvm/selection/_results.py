@@ -1,4 +1,4 @@
-"""What `GeneSelector.evaluate` and `GeneSelector.significance` return."""
+"""What `evaluate`, `significance` and `stability` of `GeneSelector` return."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.stats import binomtest, false_discovery_control
+
+from ._error_bounds import StabilityParameters
+from ._stability import FeatureGroup
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,3 +137,38 @@ class SelectionSignificance:
         exceeding = len(null) - np.searchsorted(null, score * (1 - 1e-12), side="left")
         p_values = (1 + exceeding) / (1 + len(null))
         return cls(frequency, score, p_values, false_discovery_control(p_values))
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionStability:
+    """How often halves of the samples select genes, with a bound of the false selections.
+
+    Attributes
+    ----------
+    frequency : ndarray of shape (n_features,)
+        Share of the halves that select a gene; 0 if the preprocessing drops it.
+    selected : ndarray of int
+        The genes with a frequency of at least ``parameters.threshold``, the most frequent first.
+    parameters : StabilityParameters
+        Among them `pfer`, the bound of the expected number of false genes in `selected`.
+    groups : list of FeatureGroup
+        The genes that any half selects, in groups of highly correlated ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import GeneSelector
+    >>> X = np.random.default_rng(0).normal(size=(60, 50))
+    >>> y = X[:, 3] > 0
+    >>> result = GeneSelector().stability(X, y, pfer=0.5, random_state=0)
+    >>> result.selected, bool(result.parameters.pfer <= 0.5)
+    (array([3]), True)
+    """
+
+    frequency: np.ndarray
+    selected: np.ndarray
+    parameters: StabilityParameters
+    groups: list[FeatureGroup]
+
+    def __repr__(self):
+        return f"SelectionStability({len(self.selected)} selected, {self.parameters})"

@@ -31,11 +31,15 @@ from ._kernels import (
 from ._moments import check_plan, check_sums
 from ._preprocessing import PREPROCESSING
 from ._selection import (
+    check_feature_group,
     check_gene_selector,
+    check_knockoff_selector,
     check_present_call,
     check_relations,
     check_scaled,
     check_selector,
+    check_stability,
+    check_stability_parameters,
 )
 from ._sklearn import MADE_AGAIN, SKLEARN, check_shapes
 from ._state import State

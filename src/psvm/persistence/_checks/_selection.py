@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ...selection import Relations
+from ...selection import FeatureGroup, Relations, StabilityParameters
 from ._kernels import check_vectors, checked_kernel
 
 
@@ -31,6 +31,57 @@ def check_relations(state):
     ok = isinstance(names, np.ndarray) and names.shape == objects.shape[:1] and len(names) > 0
     ok = ok and all(isinstance(name, str) for name in names)
     state.require(ok, "the names of its landmarks are wrong")
+
+
+def check_stability(state):
+    """What the halves select, and what follows from it."""
+    p = state.features()
+    entries = state.array("entries_", (None, None), kinds="i")
+    ok = entries.size > 0 and entries.min() >= -1 and entries.max() < p
+    state.require(ok, "its entries are wrong")
+    parameters, groups = state.get("parameters_"), state.get("groups_")
+    state.require(isinstance(parameters, StabilityParameters), "its parameters are missing")
+    ok = entries.shape == (parameters.n_subsamples, parameters.q)
+    state.require(ok, "its entries have a wrong shape")
+    state.array("frequencies_", (p,), kinds="f")
+    counts = np.bincount(entries[entries >= 0], minlength=p)
+    _check_ranks(state, p, int((counts >= parameters.n_needed).sum()))
+    ok = isinstance(groups, list) and all(isinstance(group, FeatureGroup) for group in groups)
+    ok = ok and all(group.features.max() < p for group in groups)
+    state.require(ok, "its groups are wrong")
+
+
+def check_knockoff_selector(state):
+    """Statistics of all features."""
+    p = state.features()
+    W = state.array("statistics_", (None, p), kinds="f")
+    thresholds = state.get("thresholds_")  # infinite ones take nothing
+    ok = isinstance(thresholds, np.ndarray) and thresholds.shape == W.shape[:1]
+    ok = ok and thresholds.dtype == np.float64 and (thresholds > 0).all()
+    state.require(ok, "its thresholds are wrong")
+    state.array("e_values_", (p,), kinds="f")
+    state.array("frequencies_", (p,), kinds="f")
+    ranking = state.array("ranking_", (p,), kinds="i")
+    _check_ranks(state, p, int((ranking == 1).sum()))
+
+
+def check_feature_group(state):
+    """Some features."""
+    features = state.array("features", (None,), kinds="i")
+    state.require(len(features) > 0 and features.min() >= 0, "its features are wrong")
+    names = state.get("names")
+    ok = names is None or (isinstance(names, np.ndarray) and names.shape == features.shape)
+    state.require(ok, "its names are wrong")
+    state.require(isinstance(state.get("frequency"), float), "its frequency is wrong")
+
+
+def check_stability_parameters(state):
+    """Numbers in their ranges."""
+    for name in ("q", "n_features", "n_subsamples"):
+        state.require(state.count(name) > 0, f"{name} is wrong")
+    for name in ("threshold", "pfer"):
+        value = state.get(name)
+        state.require(isinstance(value, float) and value > 0, f"{name} is wrong")
 
 
 def check_gene_selector(state):

@@ -1,4 +1,4 @@
-"""Results of a search in a file of JSON lines, from which it can be resumed."""
+"""Results of long work in a file of JSON lines, from which it can be resumed."""
 
 import errno
 import hashlib
@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-
-from ._paths import Judged
 
 REMEDY = "Use another file, or delete it to start again."
 
@@ -40,10 +38,12 @@ class Journal:
     path : path-like or None
     search : str
         The `fingerprint` of data and settings.
+    kind : type
+        The named tuple of arrays that a part is.
     """
 
-    def __init__(self, path, search):
-        self.path = None if path is None else Path(path)
+    def __init__(self, path, search, kind):
+        self.path, self.kind = None if path is None else Path(path), kind
         self.done = {}
         if self.path is None:
             return
@@ -108,7 +108,8 @@ class Journal:
     def _remember(self, entry, number):
         if entry.pop("digest", None) != fingerprint(entry):
             raise self._damaged(number, "it differs from what was written")
-        self.done[tuple(entry["key"])] = Judged(*(np.array(entry[name]) for name in Judged._fields))
+        values = (np.array(entry[name]) for name in self.kind._fields)
+        self.done[tuple(entry["key"])] = self.kind(*values)
 
     def _damaged(self, number, why):
         if number == 1:
