@@ -6,12 +6,11 @@ inner folds: C of SVC among eight values, epsilon of PSVC among eight values wit
 epsilon and C together. A training fold is a submatrix: neither rows nor columns of test objects
 are used.
 
-PSVC takes similarities and dissimilarities as they are; or, "centred", dissimilarities D as
-``-1/2 J D^2 J`` (J centres with the training objects), which is indefinite unless D is Euclidean.
-SVC needs a positive semidefinite kernel: the same matrix with its negative eigenvalues clipped,
-flipped or shifted. This is inductive: test rows undergo the linear map that clips or flips
-the training matrix; a shift does not change them. "rows" is a linear SVC whose features are
-the standardised rows of the matrix.
+PSVC takes similarities and dissimilarities as they are; or, "centred", dissimilarities after
+`psvm.preprocessing.DoubleCentering`, which are indefinite unless Euclidean. SVC needs a positive
+semidefinite kernel: the same matrix after `psvm.preprocessing.SpectrumCorrection`. Transformers are
+fitted to the training matrix and applied to the rows of test objects. "rows" is a linear SVC whose
+features are the standardised rows of the matrix.
 """
 
 import argparse
@@ -21,15 +20,16 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from datasets import data_dir, load
 from psvm import PSVC
+from psvm.preprocessing import DoubleCentering, SpectrumCorrection, Symmetrize
 from report import environment, markdown_table, write_section
 
 SETS = {
@@ -58,45 +58,33 @@ def tasks(only):
             yield label, M, key == "D", np.where(d["y"] == c, 1, -1)
 
 
-def as_it_is(M, dissimilar, fit, new):
-    return M[np.ix_(fit, fit)], M[np.ix_(new, fit)]
+def as_it_is(dissimilar):
+    return FunctionTransformer()
 
 
-def rows_as_features(M, dissimilar, fit, new):
-    A, B = as_it_is(M, dissimilar, fit, new)
-    scaler = StandardScaler().fit(A)
-    return scaler.transform(A) / np.sqrt(len(fit)), scaler.transform(B) / np.sqrt(len(fit))
+def rows_as_features(dissimilar):
+    return StandardScaler()
 
 
-def similarities(M, dissimilar, fit, new):
-    """Similarities of training objects and of new with training objects."""
-    A, B = as_it_is(M, dissimilar, fit, new)
-    if dissimilar:
-        A, B = A**2, B**2
-        mean = A.mean(axis=0)
-        B = -0.5 * (B - B.mean(axis=1, keepdims=True) - mean + mean.mean())
-        A = -0.5 * (A - A.mean(axis=1, keepdims=True) - mean + mean.mean())
-    scale = np.sqrt(np.mean(A**2))
-    return (A + A.T) / 2 / scale, B / scale
+def similarities(dissimilar):
+    """Distances are centred; all are symmetrised, which a P-SVM would not need."""
+    return make_pipeline(DoubleCentering() if dissimilar else FunctionTransformer(), Symmetrize())
 
 
-def repaired(how, M, dissimilar, fit, new):
-    A, B = similarities(M, dissimilar, fit, new)
-    values, U = eigh(A)
-    if how == "shift":
-        return A + max(0.0, -values[0]) * np.eye(len(A)), B
-    P = U * (values > 0 if how == "clip" else np.sign(values)) @ U.T
-    return P @ A, B @ P
+def corrected(method, dissimilar):
+    return make_pipeline(similarities(dissimilar), SpectrumCorrection(method))
 
 
-def psvm_grid(bounds, n):
-    t = np.sqrt(n)
+def psvm_grid(bounds, A):
+    t = np.sqrt(len(A))
     pairs = product(EPSILONS, bounds)
     return [PSVC(kernel="precomputed", epsilon=e * t, C=C * t) for e, C in pairs]
 
 
-def svm_grid(kernel, n):
-    return [SVC(kernel=kernel, C=C, max_iter=100_000) for C in CS]
+def svm_grid(kernel, A):
+    # C for similarities, or inner products of rows, with a root mean square of about 1
+    scale = np.sqrt(np.mean(A**2)) if kernel == "precomputed" else len(A)
+    return [SVC(kernel=kernel, C=C / scale, max_iter=100_000) for C in CS]
 
 
 METHODS = {
@@ -105,7 +93,7 @@ METHODS = {
     "PSVC, centred": (similarities, partial(psvm_grid, BOUNDS[:1])),
     "PSVC with C, centred": (similarities, partial(psvm_grid, BOUNDS)),
     **{
-        f"SVC, {how}": (partial(repaired, how), partial(svm_grid, "precomputed"))
+        f"SVC, {how}": (partial(corrected, how), partial(svm_grid, "precomputed"))
         for how in ("clip", "flip", "shift")
     },
     "SVC, rows": (rows_as_features, partial(svm_grid, "linear")),
@@ -116,10 +104,16 @@ CENTRED = {"PSVC, centred": "PSVC, as it is", "PSVC with C, centred": "PSVC with
 """Methods that differ for dissimilarities only."""
 
 
+def transformed(prepare, M, dissimilar, fit, new):
+    """The training matrix and the rows of new objects after a transformer."""
+    step = prepare(dissimilar)
+    return step.fit_transform(M[np.ix_(fit, fit)]), step.transform(M[np.ix_(new, fit)])
+
+
 def grid_errors(method, M, dissimilar, y, fit, new):
     prepare, grid = method
-    A, B = prepare(M, dissimilar, fit, new)
-    return [np.mean(m.fit(A, y[fit]).predict(B) != y[new]) for m in grid(len(fit))]
+    A, B = transformed(prepare, M, dissimilar, fit, new)
+    return [np.mean(m.fit(A, y[fit]).predict(B) != y[new]) for m in grid(A)]
 
 
 def tuned(method, M, dissimilar, y, fit, new):
@@ -127,8 +121,8 @@ def tuned(method, M, dissimilar, y, fit, new):
     inner = StratifiedKFold(3, shuffle=True, random_state=1).split(fit, y[fit])
     errors = [grid_errors(method, M, dissimilar, y, fit[a], fit[b]) for a, b in inner]
     prepare, grid = method
-    A, B = prepare(M, dissimilar, fit, new)
-    model = grid(len(fit))[int(np.argmin(np.mean(errors, axis=0)))].fit(A, y[fit])
+    A, B = transformed(prepare, M, dissimilar, fit, new)
+    model = grid(A)[int(np.argmin(np.mean(errors, axis=0)))].fit(A, y[fit])
     return np.sum(model.predict(B) != y[new]), len(model.support_)
 
 
@@ -162,6 +156,7 @@ if __name__ == "__main__":
     if data_dir() is None:
         raise SystemExit("skipped: no benchmark data; set PSVM_DATA to its folder")
     warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.filterwarnings("ignore", "The precomputed matrix looks like distances")
     began = time.process_time()
     with threadpool_limits(1):
         table = run(options.only or SETS)

@@ -55,3 +55,11 @@ def test_evaluation(tmp_path):
     ):
         assert float(part) < float(whole) / 2
     assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_fingerprints():
+    command = [sys.executable, EXAMPLES / "fingerprints.py"]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    errors = {k: float(v) for k, v in re.findall(r"(.*): ([\d.]+) % error", printed)}
+    assert errors["tanimoto, five selected bits"] < 5 < errors["tanimoto, all bits"]
+    assert {"17", "404", "900"} <= set(printed.split("\nselected bits: ")[1].split())

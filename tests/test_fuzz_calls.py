@@ -16,6 +16,8 @@ import pkgutil
 import re
 import signal
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -92,7 +94,9 @@ EXPLAINED = re.compile(
             r"y_true|y_pred",
             r"Column \d+ of K",
             r"There is no column",
-            r"is not a (model|FASTA) file|Stray quote",
+            r"Only a workbook has sheets",
+            r"are not given away",
+            r"is not a (model|FASTA) file|is not a file of SMILES|Stray quote",
         ]
     )
 )
@@ -144,6 +148,7 @@ EXEMPT = RESULTS | {
     "psvm.io.DataError",  # errors
     "psvm.persistence.ModelFileError",
     "psvm.kernels.Kernel",  # abstract classes
+    "psvm.kernels.MorganFingerprints",  # needs RDKit
     "psvm.matrix.DataMatrix",
     "psvm.solvers.Solver",
     "psvm.cli.main",  # its errors are exit codes
@@ -166,6 +171,7 @@ LABELS = np.where(Y > 0, "b", "a")
 CODES = (Y > 0).astype(int)
 SEQUENCES = ["ACGTAC", "CCGTAA", "ACCTTG", "TTGACA"]
 WRONG = CODES.astype(bool)
+GRAPH = SimpleNamespace(nodes={0: {"label": "C"}, 1: {}}, adj={0: {1: {}}, 1: {0: {}}})
 
 
 class Call(NamedTuple):
@@ -204,6 +210,14 @@ SETTINGS = {
         "threshold": 0.6,
     },
     "psvm.kernels.FeatureMap": {"kernel": psvm.kernels.Spectrum(2), "X": SEQUENCES},
+    **{
+        f"psvm.preprocessing.{name}": {"X": X @ X.T + np.eye(24)}
+        for name in psvm.preprocessing.__all__
+    },
+    "psvm.kernels.FisherScores": {"X": SEQUENCES},
+    "psvm.kernels.PositionLogOdds": {"X": SEQUENCES},
+    "psvm.kernels.WeisfeilerLehman": {"X": [GRAPH] * 4},
+    "psvm.kernels.ProfileWords": {"X": [np.full((4, 20), 0.05)] * 4, "threshold": 7.0, "k": 2},
     "psvm.kernels.Motif": {"patterns": ["AC.", "TT"]},
     "psvm.kernels.Mismatch": {"k": 2},
     "psvm.kernels.Normalized": {"kernel": psvm.kernels.RBF()},
@@ -276,7 +290,8 @@ def _estimator_calls(name, cls):
 
 def _kernel_call(name, cls):
     sequences = not cls(**SETTINGS.get(name, {})).takes_vectors
-    objects = SEQUENCES if sequences and name != "psvm.kernels.Constant" else X
+    vectors = np.abs(X)  # kernels of counts and histograms take nothing else
+    objects = SEQUENCES if sequences and name != "psvm.kernels.Constant" else vectors
 
     def evaluate(X, Z, **parameters):
         return cls(**parameters)(X, Z)
@@ -326,6 +341,7 @@ def _function_arguments():
             "cv": 2,
         },
         "psvm.evaluation.confidence": {"estimator": model, "X": X},
+        "psvm.evaluation.support_similarity": {"estimator": model, "X": X},
         "psvm.evaluation.has_information": {"estimator": dyadic, "X": X},
         "psvm.evaluation.reject_scores": {"estimator": model, "X": X, "y": LABELS},
         "psvm.evaluation.corrected_t_test": {**splits, "n_train": 10, "n_test": 10},
@@ -377,6 +393,7 @@ def _function_arguments():
         },
         "psvm.kernels.normalized": {"kernel": psvm.kernels.RBF()},
         "psvm.kernels.read_fasta": {"path": "some.fa"},
+        "psvm.kernels.read_smiles": {"path": "some.smi"},
         "psvm.kernels.Sequence": {"letters": "ACGT"},
         "psvm.matrix.as_matrix": {"K": X},
         "psvm.evaluation.cross_validate": {"model": psvm.PSVC(epsilon=0.5), **data, "cv": 2},
@@ -624,6 +641,7 @@ def guarded(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with open("table.csv", "w") as table:
         table.write("a,b\n1,2\n3,4\n")
+    Path("some.smi").write_text("CCO ethanol\n")
     with open("some.fa", "w") as fasta:
         fasta.write(">a\nACGT\n")
     psvm.save(fitted("psvm.PSVR"), "saved.psvm")

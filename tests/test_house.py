@@ -21,7 +21,7 @@ LAYERS = [
     ["_docstrings", "_progress", "_threads", "_typing", "_validation"],
     ["_atomic", "_folds", "_journal", "_parallel", "_parameters", "_plotting"],
     ["matrix"],
-    ["kernels"],
+    ["kernels", "preprocessing"],
     ["problem"],
     ["solvers"],
     ["estimators"],

@@ -290,7 +290,14 @@ def test_every_estimator_is_known():
     from sklearn.base import BaseEstimator
 
     known = psvm.persistence._known.registry()._by_class
-    modules = (psvm, psvm.comparators, psvm.evaluation, psvm.model_selection, psvm.selection)
+    modules = (
+        psvm,
+        psvm.comparators,
+        psvm.evaluation,
+        psvm.model_selection,
+        psvm.preprocessing,
+        psvm.selection,
+    )
     estimators = [getattr(module, name) for module in modules for name in module.__all__]
     estimators = [c for c in estimators if isinstance(c, type) and issubclass(c, BaseEstimator)]
     assert len(estimators) >= 12

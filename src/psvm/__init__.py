@@ -13,6 +13,7 @@ if _t.TYPE_CHECKING:
     from . import matrix as matrix
     from . import model_selection as model_selection
     from . import persistence as persistence
+    from . import preprocessing as preprocessing
     from . import problem as problem
     from . import report as report
     from . import selection as selection
@@ -70,6 +71,7 @@ _ROOMS = {
     "matrix": ("FoldMoments", "MatrixSpectrum", "Moments", "RowBlocks", "matrix_spectrum"),
     "model_selection": ("PSVCCV", "PSVRCV", "HeldOut", "cross_val_error"),
     "persistence": ("load", "save"),
+    "preprocessing": (),
     "problem": (),
     "report": ("Exploration", "explore"),
     "selection": ("GeneSelector", "KnockoffSelector", "PSVMSelector", "StabilitySelector"),

@@ -61,12 +61,13 @@ def document(*texts, **words):
 
 SHARED = paragraphs("""
 gamma : {"scale", "auto"} or float, default="scale"
-    Coefficient of "rbf", "laplacian" and "poly". "scale" is ``1 / (n_features * X.var())``,
-    "auto" is ``1 / n_features``.
+    Coefficient of "rbf", "poly", "sigmoid", "laplacian", "matern", "rational_quadratic", "chi2",
+    "wasserstein", "dtw" and "global_alignment". "scale" is ``1 / (n_features * X.var())``, "auto"
+    is ``1 / n_features``.
 degree : float, default=3
     Degree of "poly".
 coef0 : float, default=0.0
-    Constant of "poly".
+    Constant of "poly" and "sigmoid".
 theta : float, default=1.0
     Frequency of "sine", ``sin(theta ||x - z||)``.
 rho, zeta : float, default=1.0
@@ -84,7 +85,9 @@ feature_names_in_ : ndarray of shape (n_features_in_,)
 """)
 
 DEFINITE_KERNEL = paragraphs("""
-kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed"}, Kernel or \
+kernel : {"rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "matern", \
+"rational_quadratic", "plummer", "sine", "tanimoto", "jaccard", "histogram_intersection", \
+"chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment", "precomputed"}, Kernel or \
 callable, default="rbf"
     The kernel of vectors, an object of `psvm.kernels`, a callable ``kernel(X, Z)`` that returns
     the matrix of all values, or "precomputed". Its matrix must be positive semidefinite.

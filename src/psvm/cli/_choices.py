@@ -7,7 +7,14 @@ from sklearn.preprocessing import StandardScaler
 from ..estimators import MEASURED
 from ..io import are_dates, is_numeric, median_imputer, relates_rows
 from ..matrix import can_be_centred
+from ..preprocessing import DoubleCentering
 
+NOT_SCALED = (*MEASURED, "spectrum", "cosine", "tanimoto", "jaccard", "histogram_intersection",
+              "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment")  # fmt: skip
+"""Kernels for which columns are left as they are: their zeros or their common units matter."""
+NEVER_SCALED = (*MEASURED, "spectrum", "jaccard", "histogram_intersection", "chi2", "additive_chi2",
+                "wasserstein")  # fmt: skip
+"""Those that are not defined for standardised columns."""
 MOST_CLASSES = 10
 """Whole numbers with at most so many different values are taken for classes."""
 
@@ -96,17 +103,28 @@ def as_parameter(kernel):
 
 def preprocess(run, table, kernel, machine):
     """A pipeline that fills in and standardises columns, if needed."""
-    steps = first_steps(table)
+    steps = [*first_steps(table), *_centring(run, kernel)]
     scale = run.params.get("scale")
     if scale is None:
-        scale = kernel not in (*MEASURED, "spectrum")
+        scale = kernel not in NOT_SCALED
         if scale:
             run.choose("scale", True, "Columns are standardised for the kernel (--no-scale).")
-    elif scale and kernel in (*MEASURED, "spectrum"):
+    elif scale and kernel in NEVER_SCALED:
         raise ValueError(f"--scale makes no sense with --kernel {kernel}.")
     if scale:
         steps.append(StandardScaler(with_mean=can_be_centred(table.X)))
     return make_pipeline(*steps, machine) if steps else machine
+
+
+def _centring(run, kernel):
+    """What makes similarities of distances."""
+    if not run.params.get("distances"):
+        return []
+    if kernel != "precomputed":
+        raise ValueError(
+            f"--distances is for a square matrix of relations, not for --kernel {kernel}."
+        )
+    return [DoubleCentering()]
 
 
 def first_steps(table):

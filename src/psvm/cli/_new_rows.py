@@ -61,6 +61,18 @@ def load_with_schema(path):
     )
 
 
+def find_novel(path, model, X, able):
+    """Which rows are far less like any support object than training rows, if the file tells."""
+    from ..evaluation import support_similarity
+    from ..persistence import model_info
+
+    novel, extra = np.zeros(len(able), dtype=bool), model_info(path)["extra"]
+    least = extra.get("least_similarity") if isinstance(extra, dict) else None
+    if isinstance(least, float) and able.any():
+        novel[able] = support_similarity(model, X[able]) < least
+    return novel
+
+
 def say_error(run, model, y, predicted, able):
     """The error on rows with a known target, in the words of the model's task."""
     classes = getattr(model, "classes_", None)

@@ -8,7 +8,9 @@ from . import _settings
 
 FILE = click.Path(exists=True, dir_okay=False)
 OUTPUT = click.Path(dir_okay=False)
-KERNELS = ("auto", "rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed",
+KERNELS = ("auto", "rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "matern",
+           "rational_quadratic", "plummer", "sine", "tanimoto", "jaccard", "histogram_intersection",
+           "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment", "precomputed",
            "dyadic", "spectrum")  # fmt: skip
 data = click.argument("data", type=FILE)
 
@@ -116,12 +118,14 @@ modelling = _all(
     click.option("--kernel", type=click.Choice(KERNELS), default="auto", show_default=True,
                  help="How rows are described. dyadic: by the columns as they are; precomputed: "
                  "the matrix holds relations among the rows; spectrum: sequences by their words."),
+    click.option("--distances", is_flag=True,
+                 help="A square matrix holds distances: similarities are made of them."),
     click.option("--epsilon", type=Epsilon(), default="auto", show_default=True,
                  help="Correlation threshold; larger: fewer support objects."),
     click.option("-C", "--bound", "C", type=click.FloatRange(0, min_open=True),
                  default=float("inf"), show_default=True, help="Bound of the variables."),
     click.option("--gamma", type=Gamma(), default="scale", show_default=True,
-                 help="Width parameter of rbf, laplacian and poly."),
+                 help="Width parameter of rbf, laplacian, poly and other kernels that have one."),
     click.option("--scale/--no-scale", default=None,
                  help="Standardise the columns? [for kernels of vectors]"),
 )  # fmt: skip

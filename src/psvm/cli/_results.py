@@ -83,6 +83,21 @@ def warn_of_rare_levels(run, table):
         run.warn(f"Levels in less than 1 % of the rows count as one rare level: {shown}.")
 
 
+def novelty_threshold(model, X):
+    """Half of the least similarity of a training row to the support objects besides itself.
+
+    Half, because by chance some new rows of the same kind are outside the range of a few training
+    rows. None if there are no support objects, or no rows at hand because they were read by blocks.
+    """
+    from ..evaluation import similarity_threshold
+
+    machine = unwrap(model).machine
+    if not X.shape[0] or not machine.n_support_ or machine.kernel == "dyadic":
+        return None
+    least = similarity_threshold(model, X)
+    return least / 2 if least > 0 else least
+
+
 def save_model(run, model, table, task, path):
     """Write a model with what prediction from files needs to know."""
     from .. import save
@@ -98,6 +113,7 @@ def save_model(run, model, table, task, path):
         "task": task,
         "format": table.format,
         "command": run.command,
+        "least_similarity": novelty_threshold(model, table.X),
         "support": None if is_measured(parts.machine) else support_names(parts),
     }
     save(model, path, extra=extra, schema=schema)

@@ -30,6 +30,7 @@ from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
 from ._machine import finish_machine, relaxation_of
 from ._moments_plan import MomentsPlan
+from ._novelty import check_similar, largest_similarity
 from ._passes import in_parts, rows_of, sum_rows, survey_rows
 from ._row_survey import RowSample, RowSurvey
 from ._sigmoid import Sigmoid

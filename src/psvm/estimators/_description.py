@@ -1,5 +1,6 @@
 """How training objects are described and weighted: the one object behind every fit and fold."""
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -7,11 +8,25 @@ from typing import Any
 import numpy as np
 
 from ..kernels import Kernel
-from ..matrix import DataMatrix, KernelMatrix, Standardized, as_matrix, object_digests, row_digests
+from ..matrix import (
+    DataMatrix,
+    KernelMatrix,
+    Standardized,
+    as_matrix,
+    looks_like_distances,
+    object_digests,
+    row_digests,
+)
 from ..problem import Problem
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, SHARED_MOST, Draw, landmarks_for
 from ._more import gain_of_more
+
+DISTANCES = (
+    "The precomputed matrix looks like distances: its diagonal is 0 and nothing is negative. It is "
+    "used as similarities. psvm.preprocessing.DoubleCentering in a pipeline before the estimator "
+    "makes similarities of distances."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +215,8 @@ def describe_for(model, X, weights, target, digests=None, *, some=False):
             f"A precomputed matrix must be a square matrix, got {X.shape[0]} x "
             f"{X.shape[1]}. Use kernel='dyadic' if columns and rows are different objects."
         )
+    if kernel_name(model.kernel) == "precomputed" and looks_like_distances(X):
+        warnings.warn(DISTANCES, stacklevel=2)
     most = SHARED_MOST if some else MOST
     drawn = model.landmarks is None and not is_measured(model) and X.shape[0] > most
     asked = isinstance(model.epsilon, str) or model.threshold == "loo"

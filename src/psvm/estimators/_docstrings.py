@@ -30,9 +30,11 @@ threshold : {"loo", "mean"}, default="loo"
     New objects are not their own neighbours: where the diagonal of K is strong, their values
     are shifted. "loo": the shift is taken from the leave-one-out values, as the mean of their
     residuals for numbers, and for classes as the middle of a sigmoid that is fitted to them.
-kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine", "precomputed", "dyadic"}, \
+kernel : {"rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "matern", \
+"rational_quadratic", "plummer", "sine", "tanimoto", "jaccard", "histogram_intersection", \
+"chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment", "precomputed", "dyadic"}, \
 Kernel or callable, default="rbf"
-    The kernel of vectors, an object of `psvm.kernels` with parameters of its own (also a
+    The kernel of vectors by name, an object of `psvm.kernels` with parameters of its own (also a
     kernel of sequences), or a callable ``kernel(X, Z)`` that returns the matrix of all
     values. "precomputed": X is a square matrix of relations among the training objects,
     symmetric or not, definite or not; `predict` takes test x training objects. "dyadic": X

@@ -8,13 +8,12 @@ from sklearn.base import clone
 
 from .._parameters import Choice, Either, Number
 from .._validation import check_X_y, validate_data
-from ..kernels import Kernel, make_kernel
+from ..kernels import NAMES, Kernel, make_kernel
 from ..matrix import weighted_variance
 
 _TURN = threading.RLock()
 MEASURED = ("precomputed", "dyadic")
 """Kernels with which X is the matrix itself."""
-VECTORIAL = ("rbf", "linear", "poly", "laplacian", "plummer", "sine")
 GAMMA = Either(Choice("scale", "auto"), Number(above=0))
 """What gamma may be."""
 
@@ -62,7 +61,7 @@ class KernelChoice(Choice):
     """
 
     def __init__(self, *measured):
-        super().__init__(*VECTORIAL, *measured)
+        super().__init__(*NAMES, *measured)
 
     def __call__(self, name, value):
         if not callable(value):

@@ -11,6 +11,8 @@ from ._reject import (
     confidence,
     has_information,
     reject_scores,
+    similarity_threshold,
+    support_similarity,
 )
 from ._reject_curve import ErrorRejectCurve, ErrorRejectDisplay, error_reject_curve
 from ._roc import AreaEstimate, RocBand, delong_test, roc_area, roc_band, roc_band_of_folds
@@ -56,6 +58,7 @@ __all__ = [
     "roc_band",
     "roc_band_of_folds",
     "split_proportion_test",
+    "support_similarity",
     "wilcoxon_test",
 ]
 

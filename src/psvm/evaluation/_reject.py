@@ -10,12 +10,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from .._parameters import Choice, Has, Later, check_parameters
+from .._parameters import Choice, Has, Later, Number, check_parameters
 from .._typing import ArrayLike, Estimator, MatrixLike, Method, available_if
-from .._validation import check_array, check_choice, check_has, check_members, check_number, shown
-from ..estimators import MEASURED, unwrap
+from .._validation import (
+    check_array,
+    check_choice,
+    check_flag,
+    check_has,
+    check_members,
+    check_number,
+    shown,
+)
+from ..estimators import MEASURED, largest_similarity, unwrap
 
-REJECT_RULES = ("no_information", "threshold")
+REJECT_RULES = ("no_information", "threshold", "novelty")
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 
 
@@ -77,6 +85,47 @@ def _support_columns(model):
     )
 
 
+def support_similarity(
+    estimator: Estimator, X: MatrixLike, *, leave_out: bool = False
+) -> np.ndarray:
+    """The largest similarity of each object to a support object of a fitted model.
+
+    An object that is unlike all support objects is new to the model, whatever it predicts. Values
+    of positive definite kernels are divided by ``sqrt(k(x, x) k(z, z))``; others, and those of a
+    precomputed matrix, which must hold similarities, are compared as they are.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        `psvm.PSVC` or `psvm.PSVR` with a kernel or a precomputed matrix; also at the end of a
+        pipeline, or found by a search.
+    X : objects
+        As for `predict`.
+    leave_out : bool, default=False
+        Whether X are the training objects: one that is a support object is compared with the other
+        ones, -inf if there are none.
+
+    Returns
+    -------
+    ndarray of shape (n_objects,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psvm import PSVC
+    >>> from psvm.evaluation import support_similarity
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1]
+    >>> model = PSVC(gamma=1.0, epsilon=0.1).fit(X, y)
+    >>> support_similarity(model, [[1.0], [9.0]]).round(2)
+    array([1., 0.])
+    """
+    check_has("estimator", estimator, "predict", what="a fitted estimator")
+    check_flag("leave_out", leave_out)
+    check_is_fitted(estimator)
+    parts = unwrap(estimator)
+    return largest_similarity(parts.machine, parts.transform(X), leave_out=leave_out)
+
+
 def confidence(
     estimator: Estimator,
     X: MatrixLike,
@@ -132,14 +181,18 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ----------
     estimator : classifier
         What is fitted and decides about the others.
-    rule : {"no_information", "threshold"}, default="no_information"
+    rule : {"no_information", "threshold", "novelty"}, default="no_information"
         "no_information": reject objects without an entry other than zero in any support column, see
         `has_information`; for ``kernel="dyadic"`` and linear models. "threshold": reject objects
-        whose `confidence` is below `threshold`.
+        whose `confidence` is below `threshold`. "novelty": reject objects that are less like any
+        support object of a `PSVC` than training objects are, see `support_similarity`.
     threshold : float, default=None
         The least confidence, in the units of `response_method`; necessary for this rule.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
         What the confidence is measured by.
+    quantile : float, default=0.01
+        For "novelty": the share of training objects that would be rejected, each compared with the
+        support objects other than itself. 0 is the least similarity that occurs.
     reject_label : label, default="auto"
         What `predict` says of a rejected object; it must not be one of the classes. "auto" is
         "rejected" if the classes are strings, else a number below all of them: -1, or
@@ -153,6 +206,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The classes, without the mark of the rejected objects.
     reject_label_ : label
         The mark of rejected objects.
+    similarity_threshold_ : float
+        For "novelty": objects with a smaller similarity are rejected.
     n_features_in_, feature_names_in_
         Those of the fitted classifier.
 
@@ -182,12 +237,14 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     estimator_: Estimator
     classes_: np.ndarray
     reject_label_: Any
+    similarity_threshold_: float
 
     _constraints: ClassVar = {
         "estimator": Has("fit", "predict", what="a classifier"),
         "rule": Choice(*REJECT_RULES),
         "threshold": Later(),
         "response_method": Choice(*RESPONSE_METHODS),
+        "quantile": Number(least=0, below=1),
         "reject_label": Later(),
     }
 
@@ -195,15 +252,17 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self,
         estimator: Estimator,
         *,
-        rule: Literal["no_information", "threshold"] = "no_information",
+        rule: Literal["no_information", "threshold", "novelty"] = "no_information",
         threshold: float | None = None,
         response_method: Literal["auto", "decision_function", "predict_proba"] = "auto",
+        quantile: float = 0.01,
         reject_label: Any = "auto",
     ) -> None:
         self.estimator = estimator
         self.rule = rule
         self.threshold = threshold
         self.response_method = response_method
+        self.quantile = quantile
         self.reject_label = reject_label
 
     def __sklearn_tags__(self):
@@ -239,6 +298,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         model = clone(self.estimator).fit(X, y, **weights)
         if self.rule == "no_information":
             check_columns(model)
+        if self.rule == "novelty":
+            self.similarity_threshold_ = similarity_threshold(model, X, self.quantile)
         reject_label = self._choose_label(model.classes_)
         self.estimator_ = model
         self.classes_ = model.classes_
@@ -285,6 +346,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.rule == "threshold":
             sure = confidence(self.estimator_, X, response_method=self.response_method)
             return sure < self.threshold
+        if self.rule == "novelty":
+            return support_similarity(self.estimator_, X) < self.similarity_threshold_
         return ~has_information(self.estimator_, X)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -316,6 +379,17 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Probabilities of the classifier, also for rejected objects."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
+
+
+def similarity_threshold(model, X, quantile=0.0):
+    """A quantile of the similarities of training objects to the support objects besides themselves.
+
+    Rows without weight, which the model does not know, count as well. Of the only support object
+    nothing is known.
+    """
+    values = support_similarity(model, X, leave_out=True)
+    known = values[values > -np.inf]
+    return float(np.quantile(known, quantile)) if len(known) else -np.inf
 
 
 def check_columns(model):

@@ -13,6 +13,7 @@ from ..matrix import RowBlocks
 from ._block_arrays import ArrayFile, is_zarr
 from ._block_arrow import FeatherFile, ParquetFile, TextFile
 from ._block_columns import choose_columns
+from ._dialect import check_column
 from ._errors import DataError
 from ._read import SUFFIXES, format_of
 
@@ -79,6 +80,8 @@ def open_blocks(
     array([1, 0])
     """
     check_number("memory", memory, above=0)
+    check_column("target", target)
+    check_column("weight", weight)
     check_choice("target_type", target_type, ("auto", "text", "number"))
     for name, column in (("target", target), ("weight", weight)):
         if not isinstance(column, str | numbers.Integral | None):

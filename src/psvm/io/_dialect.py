@@ -2,11 +2,15 @@
 
 import csv
 import difflib
+import numbers
 import re
 from dataclasses import dataclass, field
 from itertools import islice
 
+import numpy as np
+
 from .._core._csv import parse_number
+from .._validation import LARGEST, check_integer, shown
 from ._errors import DataError
 from ._schema import Kind, Schema
 
@@ -288,6 +292,14 @@ def _find_row_names(header, body, text, decimal, options, names, path):
         return None
     # Numbers and a few words, such as "?" or "inf", are a column with mistakes and no names.
     return 0 if 2 * sum(is_number(cell, decimal) for cell in cells) < len(cells) else None
+
+
+def check_column(name, value):
+    """Complain about what can be neither the name nor the place of a column."""
+    if value is not None and not isinstance(value, str | bool | np.bool_ | numbers.Integral):
+        raise TypeError(f"{name} must be the name or the place of a column, got {shown(value)}.")
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        check_integer(name, value, least=-LARGEST)
 
 
 def find_column(wanted, names, path, what):

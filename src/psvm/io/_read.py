@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import numbers
 import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-
 from .._typing import StrPath
-from .._validation import LARGEST, check_choice, check_flag, check_integer, check_path, shown
+from .._validation import check_choice, check_flag, check_integer, check_path, shown
 from ._columns import as_labels
 from ._csv import read_csv
-from ._dialect import find_column, split_rows
+from ._dialect import check_column, find_column, split_rows
 from ._errors import DataError
 from ._formats import READERS, read_npy_array
 from ._schema import Schema, numbers_schema
@@ -215,13 +212,7 @@ def check_options(options):
     if options.target_file is not None:
         check_path("target_file", options.target_file)
     for name in ("target", "row_names"):
-        value = getattr(options, name)
-        if value is not None and not isinstance(value, str | bool | np.bool_ | numbers.Integral):
-            raise TypeError(
-                f"{name} must be the name or the place of a column, got {shown(value)}."
-            )
-        if isinstance(value, numbers.Integral) and not isinstance(value, bool):
-            check_integer(name, value, least=-LARGEST)
+        check_column(name, getattr(options, name))
     if not isinstance(options.encoding, str):
         raise TypeError(f"encoding must be a string, got {shown(options.encoding)}.")
     check_choice("decimal", options.decimal, ("auto", ".", ","))

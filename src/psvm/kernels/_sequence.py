@@ -137,6 +137,16 @@ def called(X, i):
     return f"sequence {i} ({name!r})" if name and name != str(i) else f"sequence {i}"
 
 
+def check_equal_lengths(X, length, name):
+    """Raise a ValueError that names the first sequence of another length."""
+    for i, x in enumerate(X):
+        if len(x) != length:
+            raise ValueError(
+                f"{called(X, i)} of {name} has {len(x)} letters where the first one has {length}; "
+                "sequences must have equal lengths here."
+            )
+
+
 def code_points(X):
     """All letters of an array of strings as one array of code points, and where each starts."""
     text = "".join(X.tolist()).encode("utf-32-le", "surrogatepass")

@@ -7,10 +7,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.ndimage import correlate1d
 
 from .._core._sequences import subsequences, weighted_degree
-from .._parameters import Integer, Number
-from ._sequence import SequenceKernel, called
+from .._parameters import Flag, Integer, Number
+from ._sequence import SequenceKernel, called, check_equal_lengths
 from ._sequence_features import FeatureMap, FeatureTable, counts, kmers, rank, spell
 
 
@@ -166,16 +167,6 @@ class WeightedDegree(PairKernel):
         return FeatureTable(F[:, order], names[order])
 
 
-def check_equal_lengths(X, length, name):
-    """Raise a ValueError that names the first sequence of another length."""
-    for i, x in enumerate(X):
-        if len(x) != length:
-            raise ValueError(
-                f"{called(X, i)} of {name} has {len(x)} letters where the first one has {length}; "
-                "the weighted degree kernel needs sequences of equal length."
-            )
-
-
 class Subsequence(PairKernel):
     """String kernel of all subsequences of n letters, gaps allowed.
 
@@ -198,6 +189,9 @@ class Subsequence(PairKernel):
         lower case are different letters.
     unknown : {"error", "skip"}, default="error"
         Whether a letter outside the alphabet is an error or matches nothing, not even itself.
+    shorter : bool, default=False
+        Whether subsequences of fewer letters count as well. Then n is an upper limit, and no
+        sequence is too short.
 
     Examples
     --------
@@ -209,7 +203,11 @@ class Subsequence(PairKernel):
 
     positive_definite = True
 
-    _constraints: ClassVar = {"n": Integer(least=1), "decay": Number(above=0, most=1)}
+    _constraints: ClassVar = {
+        "n": Integer(least=1),
+        "decay": Number(above=0, most=1),
+        "shorter": Flag(),
+    }
 
     def __init__(
         self,
@@ -219,19 +217,116 @@ class Subsequence(PairKernel):
         *,
         alphabet: str | None = None,
         unknown: Literal["error", "skip"] = "error",
+        shorter: bool = False,
     ) -> None:
         self.n = n
         self.decay = decay
         self.normalize = normalize
         self.alphabet = alphabet
         self.unknown = unknown
+        self.shorter = shorter
 
     @property
     def shortest(self) -> int:
-        return self.n
+        return 1 if self.shorter else self.n
 
     def _pairs(self, X, Z):
-        K = np.empty((len(X), len(Z)))
+        K, total = np.empty((2, len(X), len(Z)))
+        total[:] = 0.0
         if K.size:
-            subsequences(*self._encode(X), *self._encode(Z), self.n, self.decay, X is Z, K)
-        return K
+            x, z = self._encode(X), self._encode(Z)
+            for n in range(1 if self.shorter else self.n, self.n + 1):
+                subsequences(*x, *z, n, self.decay, X is Z, K)
+                total += K
+        return total
+
+
+class LocalityImproved(PairKernel):
+    """Locality-improved kernel of sequences of equal length: matches within windows.
+
+    ``k(x, z) = (sum_p win_p(x, z))^outer`` with ``win_p = (sum_j w_j [x_(p+j) = z_(p+j)])^inner``
+    over ``|j| <= window`` (Zien et al. 2000). The weights fall to both ends of a window,
+    ``w_j = (window + 1 - |j|) / (window + 1)^2``, and add up to one. With a `shift`, windows of x
+    and of z that are so many letters apart count by half: 3 allows for shifts of the reading frame.
+    This is positive definite, because the matrix of these weights is: ``1 + cos(t) >= 0``.
+
+    Parameters
+    ----------
+    window : int, default=3
+        Letters before and behind a position.
+    inner : int, default=4
+        Degree of the matches within a window, which makes them depend on each other.
+    outer : int, default=1
+        Degree of their sum.
+    shift : int, default=0
+        Distance of windows that are compared as well; 0 for none.
+    normalize : bool, default=True
+        Whether to divide by ``sqrt(k(x, x) k(z, z))``.
+    alphabet : str, default=None
+        The letters, or "dna", "rna" or "protein"; None means the letters that occur. Upper and
+        lower case are different letters.
+    unknown : {"error", "skip"}, default="error"
+        Whether a letter outside the alphabet is an error or matches nothing, not even itself.
+
+    Examples
+    --------
+    >>> from psvm.kernels import LocalityImproved
+    >>> LocalityImproved(window=1, inner=2, normalize=False)(["ACG"], ["ACG", "ATG"])
+    array([[2.125, 0.75 ]])
+    """
+
+    positive_definite = True
+
+    _constraints: ClassVar = {
+        "window": Integer(),
+        "inner": Integer(least=1),
+        "outer": Integer(least=1),
+        "shift": Integer(),
+    }
+
+    def __init__(
+        self,
+        window: int = 3,
+        inner: int = 4,
+        outer: int = 1,
+        shift: int = 0,
+        normalize: bool = True,
+        *,
+        alphabet: str | None = None,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> None:
+        self.window = window
+        self.inner = inner
+        self.outer = outer
+        self.shift = shift
+        self.normalize = normalize
+        self.alphabet = alphabet
+        self.unknown = unknown
+
+    def check_objects(self, X: Any, name: str = "X") -> Any:
+        X = super().check_objects(X, name)
+        check_equal_lengths(X, len(X[0]) if len(X) else 0, name)
+        return X
+
+    def _pairs(self, X, Z):
+        K = np.zeros((len(X), len(Z)))
+        if K.size == 0:
+            return K
+        check_equal_lengths(Z, len(X[0]), "Z")
+        x, z = (self._encode(part)[0].reshape(len(part), -1) for part in (X, Z))
+        length, s = x.shape[1], self.shift
+        for row, letters in zip(K, x, strict=True):
+            row += self._windows(letters, z)
+            if 0 < s < length:
+                row += 0.5 * self._windows(letters[s:], z[:, :-s])
+                row += 0.5 * self._windows(letters[:-s], z[:, s:])
+        return K**self.outer
+
+    def _windows(self, letters, z):
+        """``sum_p win_p`` of one sequence with several."""
+        reach = min(self.window, len(letters) - 1)
+        weights = (self.window + 1.0 - np.abs(np.arange(-reach, reach + 1))) / (
+            self.window + 1
+        ) ** 2
+        matches = ((z == letters) & (letters >= 0)).astype(float)
+        return (correlate1d(matches, weights, axis=1, mode="constant") ** self.inner).sum(axis=1)

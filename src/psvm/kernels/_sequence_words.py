@@ -44,6 +44,9 @@ class Spectrum(FeatureKernel):
         Whether a letter outside the alphabet is an error, or words with it are not counted.
     presence : bool, default=False
         Whether a word counts once, however often it occurs.
+    shorter : bool, default=False
+        Whether words of fewer letters count as well. Then k is an upper limit, and no sequence is
+        too short.
 
     Examples
     --------
@@ -53,7 +56,7 @@ class Spectrum(FeatureKernel):
            [3., 3.]])
     """
 
-    _constraints: ClassVar = {"k": Integer(least=1), "presence": Flag()}
+    _constraints: ClassVar = {"k": Integer(least=1), "presence": Flag(), "shorter": Flag()}
 
     def __init__(
         self,
@@ -63,24 +66,33 @@ class Spectrum(FeatureKernel):
         alphabet: str | None = None,
         unknown: Literal["error", "skip"] = "error",
         presence: bool = False,
+        shorter: bool = False,
     ) -> None:
         self.k = k
         self.normalize = normalize
         self.alphabet = alphabet
         self.unknown = unknown
         self.presence = presence
+        self.shorter = shorter
 
     @property
     def shortest(self) -> int:
-        return self.k
+        return 1 if self.shorter else self.k
 
     def feature_table(self, X: np.ndarray) -> FeatureTable:
         points, starts = self._encode(X)
-        columns, indptr, _, words = kmers(points, starts, self.k)
-        F = counts(columns, indptr, len(words))
+        matrices, names = [], []
+        for length in range(1 if self.shorter else self.k, self.k + 1):
+            columns, indptr, _, words = kmers(points, starts, length)
+            matrices.append(counts(columns, indptr, len(words)))
+            names.append(spell(words))
+        F, names = matrices[0], names[0] if len(names) == 1 else np.concatenate(names)
+        if len(matrices) > 1:
+            order = np.argsort(names)
+            F, names = sp.csr_array(sp.hstack(matrices, format="csr")[:, order]), names[order]
         if self.presence:
             F.data[:] = 1.0
-        return self._table(F, spell(words))
+        return self._table(F, names)
 
 
 class Mismatch(FeatureKernel):
@@ -102,6 +114,8 @@ class Mismatch(FeatureKernel):
         with all others.
     unknown : {"error", "skip"}, default="error"
         Whether a letter outside the alphabet is an error, or words with it are not counted.
+    presence : bool, default=False
+        Whether a word counts once, however many k-mers are near it.
 
     Examples
     --------
@@ -110,7 +124,7 @@ class Mismatch(FeatureKernel):
     array([[7., 4., 2.]])
     """
 
-    _constraints: ClassVar = {"k": Integer(least=1)}
+    _constraints: ClassVar = {"k": Integer(least=1), "presence": Flag()}
 
     def __init__(
         self,
@@ -120,12 +134,14 @@ class Mismatch(FeatureKernel):
         normalize: bool = True,
         *,
         unknown: Literal["error", "skip"] = "error",
+        presence: bool = False,
     ) -> None:
         self.k = k
         self.m = m
         self.alphabet = alphabet
         self.normalize = normalize
         self.unknown = unknown
+        self.presence = presence
 
     @property
     def shortest(self) -> int:
@@ -157,9 +173,10 @@ class Mismatch(FeatureKernel):
         starts = np.arange(len(words) + 1) * near.shape[1]
         M = sp.csr_array((np.ones(near.size), places.ravel(), starts), (len(words), len(codes)))
         digits = codes[:, None] // len(alphabet) ** np.arange(self.k)[::-1] % len(alphabet)
-        return self._table(
-            sp.csr_array(counts(columns, indptr, len(words)) @ M), spell(alphabet[digits])
-        )
+        F = sp.csr_array(counts(columns, indptr, len(words)) @ M)
+        if self.presence:
+            F.data[:] = 1.0
+        return self._table(F, spell(alphabet[digits]))
 
     def _neighbours(self, digits, base):
         """Codes of all words within m mismatches of each word, one row per word."""

@@ -5,7 +5,14 @@ from ._dask_matrix import DaskMatrix
 from ._dask_rows import DaskRows, dask_columns
 from ._delayed import import_dask, is_dask
 from ._dense import DenseMatrix
-from ._distances import SquaredDistances, city_block_tiles, row_products, row_slices
+from ._distances import (
+    SquaredDistances,
+    chi2_tiles,
+    city_block_tiles,
+    row_products,
+    row_slices,
+    row_sums,
+)
 from ._factory import as_matrix, check_matrix
 from ._fold_moments import FoldMoments, FoldSums
 from ._kernel import KernelMatrix
@@ -24,6 +31,7 @@ from ._storage import (
     drop_columns,
     fill_missing,
     hashed_folds,
+    looks_like_distances,
     missing_entries,
     object_digests,
     row_digests,

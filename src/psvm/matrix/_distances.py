@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from ._storage import same_storage
+from ._storage import dense_copy, same_storage
 
 TILE_COLUMNS, TILE_SIZE = 256, 2**16
 """Width and size of a tile: it stays in the second-level cache, and BLAS runs at full speed."""
@@ -30,11 +30,32 @@ def city_block_tiles(X, Z):
         from sklearn.metrics.pairwise import manhattan_distances
 
         distances, size = manhattan_distances, TILE
+        X, Z = _short_indices(X), _short_indices(Z)
     P = Z.shape[0]
     for rows in row_slices(X.shape[0], P, size=size):
         # The compiled loops behind both work in double precision.
         D = distances(_real(X[rows]), _real(Z)) if P else np.empty((rows.stop - rows.start, 0))
         yield rows, D
+
+
+def chi2_tiles(X, Z):
+    """Slices of rows and of columns and ``sum_k (x_k - z_k)^2 / (x_k + z_k)`` of these.
+
+    The compiled loop of scikit-learn works in dense double precision, so parts of both are copied.
+    """
+    from sklearn.metrics.pairwise import additive_chi2_kernel
+
+    height = max(16, TILE // max(X.shape[1], 1))
+    for columns in _slices(Z.shape[0], min(height, TILE_SIZE)):
+        Z_b = dense_copy(Z[columns])
+        for rows in row_slices(X.shape[0], max(len(Z_b), X.shape[1]), size=TILE):
+            D = additive_chi2_kernel(dense_copy(X[rows]), Z_b)
+            yield rows, columns, np.negative(D, out=D)
+
+
+def row_sums(X):
+    """The sum of each row in double precision."""
+    return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
 
 
 class SquaredDistances:
@@ -136,6 +157,14 @@ def _origin(Z):
     means = Z.mean(axis=0)
     far = np.abs(means) > 2.0 * Z.std(axis=0)
     return np.where(far, means, 0.0).astype(Z.dtype, copy=False) if far.any() else None
+
+
+def _short_indices(X):
+    """A sparse matrix with indices of 32 bits, which compiled loops of scikit-learn want."""
+    if X.indices.dtype == np.int32 and X.indptr.dtype == np.int32:
+        return X
+    parts = X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return sp.csr_array(parts, shape=X.shape)
 
 
 def _real(X):

@@ -66,6 +66,18 @@ def stored_parts(X):
     return [np.ascontiguousarray(np.asarray(X, dtype="<f8"))]
 
 
+def looks_like_distances(K):
+    """Whether a square matrix has a diagonal of 0, nothing negative, and mostly positive entries.
+
+    A graph has such a diagonal as well, but few neighbours.
+    """
+    n = K.shape[0]
+    if n < 3 or K.diagonal().any():
+        return False
+    values = stored_values(K)
+    return 2 * np.count_nonzero(values) > n * (n - 1) and values.min() >= 0
+
+
 def missing_entries(X):
     """Rows and columns of the entries that are NaN, row by row."""
     if not sp.issparse(X):

@@ -11,7 +11,8 @@ from .._folds import N_FOLDS
 from .._threads import threads
 from .._validation import check_integer, shown
 from ..estimators import MomentsPlan, fit_moments, gamma_for, kernel_name, sum_rows, survey_rows
-from ._grid import FACTOR, FARTHEST, LEARNT, SPAN, WITH_GAMMA, walk_C
+from ..kernels import WITH_GAMMA
+from ._grid import FACTOR, FARTHEST, LEARNT, SPAN, walk_C
 from ._table import choose, cv_results
 
 

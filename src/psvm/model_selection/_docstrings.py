@@ -16,7 +16,7 @@ Cs : array-like or None, default=(inf,)
     half, a quarter, ... of the largest variable is tried with that gamma and all epsilons, until
     two bounds in a row are no better, at most twelve. Larger bounds would change nothing.
 gammas : array-like of float, "scale" or "auto", default=None
-    Coefficients of "rbf", "laplacian" and "poly". None starts with 1 and 1/3 times "scale"
+    Coefficients of kernels that have one, see `PSVC`. None starts with 1 and 1/3 times "scale"
     and adds one that is 3 times smaller or larger while the best one is at that end, at most
     four there; for classes, two smaller ones also while they are hardly worse. A path that stays
     behind the best one so far is given up. Many rows (200 for each class, 2000 with numbers) are

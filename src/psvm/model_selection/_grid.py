@@ -9,6 +9,7 @@ import numpy as np
 from .._progress import steps
 from .._validation import check_number, check_positive_integer, check_vector
 from ..estimators import choose_gamma, kernel_name
+from ..kernels import WITH_GAMMA
 
 FACTOR = 3.0
 """Between two neighbours of gamma."""
@@ -48,7 +49,6 @@ LARGEST = 0.5
 """Shares of epsilon_max that are larger are as good as 1, the natural end of the grid."""
 LEVEL = 0.01
 """Between neighbours a share of the score that makes no difference: it has levelled off."""
-WITH_GAMMA = ("rbf", "laplacian", "poly")
 COARSE, FINE = 4, 7
 """Values of C and of the width in the two rounds of a search from coarse to fine (Hochreiter &
 Obermayer 2004, section 3.2)."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from .. import kernels
+from .. import kernels, preprocessing
 from .._validation import shown
 from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from ..estimators import PSVC, PSVR, Calibration, Labels, Sigmoid, Steps
@@ -56,7 +56,8 @@ NOT_NEEDED = frozenset(
 def registry():
     """The registry, with everything of psvm and what it needs of scikit-learn."""
     found = Registry()
-    for entry in (*_kernels(), *_sklearn(), *_predictors(), *_selection(), *_parts()):
+    sources = (_kernels, _sklearn, _predictors, _selection, _preprocessing, _parts)
+    for entry in (entry for source in sources for entry in source()):
         found.add(entry)
     for name in ("log", "log1p", "log2", "log10", "sqrt"):
         found.add_function(f"numpy.{name}", getattr(np, name))
@@ -121,6 +122,12 @@ def _selection():
         yield Entry(f"psvm.selection.{cls.__name__}", cls, check=check)
 
 
+def _preprocessing():
+    for name in preprocessing.__all__:
+        cls = getattr(preprocessing, name)
+        yield Entry(f"psvm.preprocessing.{name}", cls, check=checks.PREPROCESSING[name])
+
+
 def _parts():
     """What estimators consist of. The names are those in files, whatever a class is called."""
     for cls in (SMO, WorkingSet):
@@ -131,6 +138,11 @@ def _parts():
         ("psvm.Sigmoid", Sigmoid, checks.check_curve),
         ("psvm.Steps", Steps, checks.check_steps),
         ("psvm.kernels.FeatureMap", kernels.FeatureMap, checks.check_feature_map),
+        ("psvm.kernels.FisherScores", kernels.FisherScores, checks.check_fisher_scores),
+        ("psvm.kernels.PositionLogOdds", kernels.PositionLogOdds, checks.check_log_odds),
+        ("psvm.kernels.ProfileWords", kernels.ProfileWords, checks.check_named_counts),
+        ("psvm.kernels.WeisfeilerLehman", kernels.WeisfeilerLehman, checks.check_named_counts),
+        ("psvm.kernels.MorganFingerprints", kernels.MorganFingerprints, checks.check_fingerprints),
         ("psvm.prepared.FeatureTable", kernels.FeatureTable, checks.check_feature_table),
         ("psvm.prepared.Parts", kernels.PreparedParts, checks.check_parts),
         ("psvm.prepared.Prepared", kernels.PreparedSequences, checks.check_prepared_sequences),

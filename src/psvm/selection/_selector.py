@@ -99,9 +99,9 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
         the features, "all" that the objects are those of X.
     n_landmarks : int, default=100
         How many for "kmeans", "random" and "pca".
-    kernel : {"rbf", "linear", "poly", "laplacian", "plummer", "sine"}, Kernel or callable, \
-default="rbf"
-        How X is related to the `landmarks`. A kernel of sequences takes strings as X.
+    kernel : str, Kernel or callable, default="rbf"
+        How X is related to the `landmarks`: a kernel of vectors by name or an object, as in `PSVC`.
+        A kernel of sequences takes strings as X.
     gamma, degree, coef0, theta, rho, zeta : default="scale", 3, 0.0, 1.0, 1.0, 1.0
         Parameters of a kernel that is given by its name, as in `PSVC`.
     random_state : int, RandomState instance or None, default=None

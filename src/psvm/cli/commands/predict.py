@@ -28,12 +28,13 @@ def command(run):
     """Predict the rows of DATA with a saved MODEL.
 
     Columns are found by name, whatever their order; further columns do not matter. A model that was
-    fitted with --probability gives the probability of each class as well.
+    fitted with --probability gives the probability of each class as well. Rows that are unlike all
+    support objects of the model are marked in a column "novel".
     """
     import numpy as np
 
     from .._files import check_writable, write_rows
-    from .._new_rows import load_with_schema, read_new_rows, say_error
+    from .._new_rows import find_novel, load_with_schema, read_new_rows, say_error
 
     path = run.params["model"]
     check_writable(run.params["output"])
@@ -49,6 +50,7 @@ def command(run):
             whole[able] = values
             headers.append(name or schema.target or "prediction")
             columns.append(whole)
+        novel = find_novel(path, model, table.X, able)
     predicted = columns[1]
     if not able.all():
         first = able.argmin()
@@ -58,6 +60,15 @@ def command(run):
         )
         headers.append("reason")
         columns.append(reasons)
+    if novel.any():
+        run.warn(
+            f"{novel.sum()} of {len(novel)} rows, such as {table.row_labels[novel.argmax()]}, are "
+            "less than half as like any support object of the model as every training row is: "
+            "their prediction is a guess."
+        )
+        headers.append("novel")
+        columns.append(["yes" if new else "" for new in novel])
+    run.results["n_novel"] = int(novel.sum())
     if table.y is not None:
         say_error(run, model, table.y, predicted, able)
     rows = [["" if cell is None else cell for cell in row] for row in zip(*columns, strict=True)]

@@ -20,11 +20,16 @@ from ._estimators import (
 from ._kernels import (
     check_feature_map,
     check_feature_table,
+    check_fingerprints,
+    check_fisher_scores,
     check_kernel,
+    check_log_odds,
+    check_named_counts,
     check_parts,
     check_prepared_sequences,
 )
 from ._moments import check_plan, check_sums
+from ._preprocessing import PREPROCESSING
 from ._selection import (
     check_feature_group,
     check_gene_selector,

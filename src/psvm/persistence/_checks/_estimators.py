@@ -10,8 +10,10 @@ from ...estimators import (
     Labels,
     Sigmoid,
     Steps,
+    check_similar,
     is_measured,
     kernel_name,
+    unwrap,
 )
 from ...estimators import check_psvm as check_psvm_parameters
 from ...evaluation import REJECT_RULES, RESPONSE_METHODS, check_columns
@@ -208,10 +210,15 @@ def check_reject_option(state):
     label = state.get("reject_label_")
     state.require(isinstance(label, str) or is_number(label), f"reject_label_ is {label!r}")
     state.require(model.rule in REJECT_RULES, f"its rule is {model.rule!r}")
-    ok = model.rule == "no_information" or is_number(model.threshold)
+    ok = model.rule != "threshold" or is_number(model.threshold)
     state.require(ok, f"its threshold is {model.threshold!r}")
     if model.rule == "no_information":
         check_columns(inner)
+        return
+    if model.rule == "novelty":
+        check_similar(unwrap(inner).machine)
+        ok = is_number(state.get("similarity_threshold_"))
+        state.require(ok, "its least similarity is no number")
         return
     methods = [m for m in RESPONSE_METHODS[1:] if hasattr(inner, m)]
     state.require(methods, "its classifier has no decision values")

@@ -3,15 +3,18 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ..._parameters import check_parameters
 from ...kernels import (
     FeatureKernel,
     FeatureTable,
+    GlobalAlignment,
     Kernel,
     Normalized,
     PairKernel,
     PreparedParts,
     PreparedSequences,
     Product,
+    Spectrum,
     Sum,
 )
 from ._state import is_increasing
@@ -65,7 +68,8 @@ def _kind_of_prepared(kernel):
         return FeatureTable
     if isinstance(kernel, PairKernel):
         return PreparedSequences
-    return PreparedParts if type(kernel) in (Normalized, Sum, Product) else None
+    pairs = (GlobalAlignment, Normalized, Sum, Product)
+    return PreparedParts if type(kernel) in pairs else None
 
 
 def check_vectors(state, kernel, objects):
@@ -81,6 +85,10 @@ def _check_parts(state, kernel, prepared, n, p):
     if isinstance(kernel, Normalized):
         check_prepared(state, kernel.kernel, first, n, p)
         state.checked(second, "a norm", (n,), kinds="f")
+    elif isinstance(kernel, GlobalAlignment):
+        state.require(getattr(first, "shape", None) == (n, p), "its vectors have a wrong length")
+        check_vectors(state, kernel, first)
+        state.checked(second, "a logarithm", (n,), kinds="f")
     else:
         check_prepared(state, kernel.k1, first, n, p)
         check_prepared(state, kernel.k2, second, n, p)
@@ -123,3 +131,39 @@ def check_feature_map(state):
     kernel = state.model.kernel
     state.require(hasattr(kernel, "feature_table"), "its kernel has no features")
     _check_names(state, state.get("names_"))
+
+
+def check_named_counts(state):
+    """Sorted names."""
+    _check_names(state, state.get("names_"))
+
+
+def check_fisher_scores(state):
+    """A positive probability of each letter after each context."""
+    n_letters = _n_letters(state)
+    n_contexts = n_letters ** int(state.model.order)
+    for name, shape in (("probabilities_", (n_contexts, n_letters)), ("expected_", (n_contexts,))):
+        positive = (state.array(name, shape, kinds="f") > 0).all()
+        state.require(positive, f"{name} has entries that are not positive")
+
+
+def check_log_odds(state):
+    """Numbers for each letter after each context at each position."""
+    n_letters = _n_letters(state)
+    state.array("log_odds_", (None, n_letters ** int(state.model.order), n_letters), kinds="f")
+    state.require(len(state.classes()) == 2, "it does not have two classes")
+
+
+def _n_letters(state):
+    check_parameters(state.model)
+    letters = Spectrum(1, alphabet=state.model.alphabet)
+    letters.check_parameters()
+    state.require(letters.letters is not None, "its alphabet is missing")
+    return len(letters.letters)
+
+
+def check_fingerprints(state):
+    """As many features as bits."""
+    check_parameters(state.model)
+    same = state.count("n_features_out_", least=1) == state.model.n_bits
+    state.require(same, "it has another number of bits")
