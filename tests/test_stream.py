@@ -134,7 +134,7 @@ def test_what_row_blocks_refuse():
     X, y = moons(20)
     for arguments, message in (
         ((X,), "needs y"),
-        ((cut(X, y), None, np.ones(20)), "stand in the blocks"),
+        ((cut(X, y), None, np.ones(20)), "belong in the blocks"),
         ((X, y[:3]), "y has the shape"),
     ):
         with pytest.raises(ValueError, match=message):
