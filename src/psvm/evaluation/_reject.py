@@ -20,7 +20,7 @@ RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 
 
 def has_information(estimator: Estimator, X: MatrixLike) -> np.ndarray:
-    """Which objects have an entry other than zero in any support column of a fitted model.
+    """Which objects have a non-zero entry in any support column of a fitted model.
 
     With ``kernel="dyadic"`` (or "precomputed") the decision value of all other objects is the same
     constant: nothing is known about them that the model could use.
@@ -131,28 +131,28 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     estimator : classifier
-        What is fitted and decides about the others.
+        The classifier that is fitted, and predicts the classes of the other objects.
     rule : {"no_information", "threshold"}, default="no_information"
-        "no_information": reject objects without an entry other than zero in any support column, see
+        "no_information": reject objects without a non-zero entry in any support column, see
         `has_information`; for ``kernel="dyadic"`` and linear models. "threshold": reject objects
         whose `confidence` is below `threshold`.
     threshold : float, default=None
-        The least confidence, in the units of `response_method`; necessary for this rule.
+        The least confidence, in the units of `response_method`; needed for ``rule="threshold"``.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
         What the confidence is measured by.
     reject_label : label, default="auto"
-        What `predict` says of a rejected object; it must not be one of the classes. "auto" is
+        What `predict` returns for a rejected object; it must not be one of the classes. "auto" is
         "rejected" if the classes are strings, else a number below all of them: -1, or
         ``min(classes) - 1`` if there are negative ones (-2 for the classes -1 and +1).
 
     Attributes
     ----------
     estimator_ : classifier
-        The fitted one.
+        The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the mark of the rejected objects.
+        The classes, without the label of rejected objects.
     reject_label_ : label
-        The mark of rejected objects.
+        The label of rejected objects.
     n_features_in_, feature_names_in_
         Those of the fitted classifier.
 
