@@ -666,7 +666,7 @@ SEVERAL = np.digitize(X[:, 0], [-0.2, 1.0])
         ("psvc", resize(longer, "column_norms_"), "column_norms_ has shape"),
         ("psvc", resize(np.zeros_like, "column_norms_"), "has no norm"),
         ("psvc", resize(lambda a: a[:-1], "intercept_"), "offset_ has shape"),
-        ("psvc", resize(lambda a: a[::-1], "classes_"), "different labels in order"),
+        ("psvc", resize(lambda a: a[::-1], "classes_"), "distinct labels in order"),
         ("psvc", put(7, "n_support_"), "n_support_ is wrong"),
         ("sigmoid", no_curve, "its curves are wrong"),
         ("sigmoid", falling, "its slope is negative"),

@@ -133,7 +133,7 @@ def test_bad_sparse_entries_are_named():
 def test_what_row_blocks_refuse():
     X, y = moons(20)
     for arguments, message in (
-        ((X,), "needs y"),
+        ((X,), "needs a matrix X with y"),
         ((cut(X, y), None, np.ones(20)), "belong in the blocks"),
         ((X, y[:3]), "y has the shape"),
     ):
