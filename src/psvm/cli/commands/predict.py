@@ -18,17 +18,17 @@ PLURALS = {"score": "scores", "probability": "probabilities"}
 )
 @click.argument("model", type=options.FILE)
 @options.data
-@click.option("--output", type=options.OUTPUT, help="A CSV file for the predictions; else stdout.")
-@click.option("--scores", is_flag=True, help="Decision values as well.")
-@click.option("--target", help="If the rows have the true value in this column: the error.")
+@click.option("--output", type=options.OUTPUT, help="A CSV file for the predictions. [stdout]")
+@click.option("--scores", is_flag=True, help="Also write decision values.")
+@click.option("--target", help="Column with the true values, to compute the error.")
 @options.reading
 @options.talking
 @options.runs
 def command(run):
     """Predict the rows of DATA with a saved MODEL.
 
-    Columns are found by name, whatever their order; further columns do not matter. A model that was
-    fitted with --probability gives the probability of each class as well.
+    Columns are found by name, in any order; other columns are ignored. A model that was
+    fitted with --probability also gives the probability of each class.
     """
     import numpy as np
 

@@ -14,19 +14,19 @@ from .. import _options as options
 )
 @options.data
 @options.target
-@click.option("--n-features", type=click.IntRange(1), help="How many at most. [by epsilon]")
+@click.option("--n-features", type=click.IntRange(1), help="Most features to select. [by epsilon]")
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
-              default="auto", show_default=True, help="What the target is.")  # fmt: skip
+              default="auto", show_default=True, help="The kind of target.")  # fmt: skip
 @click.option("--output", type=options.OUTPUT, help="A CSV file for the list.")
 @options.reading
 @options.general
 @options.talking
 @options.runs
 def command(run):
-    """Select features of DATA that say something about the target.
+    """Select features of DATA that are related to the target.
 
-    They come in the order in which they enter, with the share of random halves of the rows in which
-    they are selected again, and the unselected ones most correlated with them.
+    Features are listed in the order in which they enter, with the share of random halves of the
+    rows that select them again, and the unselected features most correlated with them.
     """
     from ...io import is_numeric
     from ...selection import rank_features
@@ -58,7 +58,7 @@ def command(run):
     run.results["epsilon"] = found.selector.epsilon_
     run.table("Selected features", headers, rows)
     if not rows:
-        run.warn("No column says anything about the target.")
+        run.warn("No column is related to the target.")
     if run.params["output"]:
         write_rows(run.params["output"], headers, rows)
         run.wrote(run.params["output"])
