@@ -128,8 +128,7 @@ modelling = _all(
 )  # fmt: skip
 
 probability = click.option("--probability", is_flag=True,
-                           help="Calibrate probabilities of the classes, for psvm predict."
-                           )  # fmt: skip
+                           help="Calibrate class probabilities for psvm predict.")  # fmt: skip
 
 folds = click.option("--folds", type=click.IntRange(2), default=5, show_default=True,
                      help="Number of folds of the cross-validation.")  # fmt: skip
