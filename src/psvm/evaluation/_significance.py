@@ -74,7 +74,7 @@ class SplitSignificance:
     Attributes
     ----------
     statistic, pvalue, difference : ndarray of shape (n_splits,)
-        Of the single splits.
+        Results of the single splits.
     adjusted : ndarray of shape (n_splits,)
         p-values adjusted for the number of splits.
     level : float

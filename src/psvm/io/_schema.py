@@ -281,7 +281,7 @@ class Schema:
         for place, (kind, used, levels, why) in special.items():
             j = int(place)
             if not 0 <= j < len(names) or type(used) is not bool:
-                raise TypeError("a column is not there")
+                raise TypeError("a column is missing")
             columns[j] = Column(names[j], Kind(kind), used, _strings(levels), str(why))
         levels = content["target_levels"]
         schema = cls(

@@ -60,7 +60,7 @@ def load_plan(path: StrPath) -> MomentsPlan:
     Returns
     -------
     MomentsPlan
-        Its sums add up with those of the plan that was saved.
+        Its sums can be added to those of the saved plan.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def load_moments(path: StrPath) -> SiteMoments:
     Returns
     -------
     SiteMoments
-        Its name is that of the file.
+        Its name is the file name.
 
     Raises
     ------

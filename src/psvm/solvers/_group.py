@@ -64,7 +64,7 @@ class GroupSolution(StatusByName):
         What F and the certificate were recomputed from: sums over the rows, the rows, or their
         triangular factor.
     rounding : float, default=0.0
-        If F comes from sums: the largest change of an entry of F by rounding, if known.
+        If F comes from sums: bound of the rounding error of an entry of F, if known.
     """
 
     A: np.ndarray

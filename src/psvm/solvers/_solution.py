@@ -79,7 +79,7 @@ class Solution(StatusByName):
         What F and the certificate were recomputed from: the rows, their sums, or their triangular
         factor.
     rounding : float, default=0.0
-        If F comes from sums: the largest change of an entry of F by rounding.
+        If F comes from sums: bound of the rounding error of an entry of F.
 
     Examples
     --------
