@@ -116,7 +116,7 @@ def test_a_model_of_noise_has_a_reason_or_a_warning(data, capsys):
     code, result = as_json(capsys, "fit", "noise.csv", *FIT)
     notes = " ".join(result["notes"])
     if result["n_support"] == 0:
-        assert code == CONSTANT and "at no epsilon do the columns say more" in notes
+        assert code == CONSTANT and "for no epsilon do the columns predict" in notes
     else:
         assert code == 0
         low, _ = result["accuracy_interval"]
@@ -138,7 +138,7 @@ def test_probabilities_of_classes(data, capsys):
     assert float(first[3]) + float(first[4]) == pytest.approx(1)
     capsys.readouterr()
     assert run("fit", "numbers.csv", *FIT, "--probability") == 3
-    assert "--probability is for classes" in capsys.readouterr().err
+    assert "--probability is for classification" in capsys.readouterr().err
 
 
 def test_prediction_has_the_figures_of_the_fit(data, capsys):

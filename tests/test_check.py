@@ -55,12 +55,12 @@ def test_check_finds_all_problems_at_once(messy, capsys):
     text = " ".join(f"{f['message']} {f['advice']}" for f in result["findings"])
     for words in (
         "'visit' holds dates",
-        "8 of 61 cells of column 'crp' are no numbers: '<0.1' 8x",
+        "8 of 61 cells of column 'crp' are not numbers: '<0.1' 8x",
         "5 cells are missing, in 5 of 61 rows",
         "'?' in column 'city' (20 rows) looks like a missing value",
         "-999 in column 'score' looks like a missing value",
         "Column 'therapy' is almost the target itself",
-        "1 of 61 rows repeat other ones",
+        "1 of 61 rows repeat other rows",
     ):
         assert words in text
     places = {f["message"].split("'")[1]: f["column"] for f in result["findings"] if f["column"]}

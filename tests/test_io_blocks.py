@@ -341,7 +341,7 @@ def test_what_cannot_be_read_is_said(tmp_path):
     with pytest.raises(ValueError, match="memory must be"):
         open_blocks(tmp_path, target="y", memory=0)
     (tmp_path / "a.svm").write_text("1 1:2 3:4\n")
-    with pytest.raises(DataError, match="svmlight are not read by blocks"):
+    with pytest.raises(DataError, match="svmlight cannot be read in blocks"):
         open_blocks(tmp_path / "a.svm", target="y")
     (tmp_path / "a.npy").write_bytes(b"\x93NUMPY\x01\x00damaged")
     with pytest.raises(DataError, match="not a readable npy array"):

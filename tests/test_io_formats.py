@@ -809,7 +809,7 @@ def test_check_gives_up_on_hopeless_files(tmp_path):
     path.write_text("a,b\n1,2\n" + "x,y\n" * 1000)
     found = check_file(path)
     assert [finding.line for finding in found] == [3, 4, 5, None]
-    assert "18 more cells of column 1" in found[2].message
+    assert "18 more such cells in column 1" in found[2].message
     assert "more than 20 errors" in found[-1].message
 
 
@@ -1018,7 +1018,7 @@ def test_a_workbook_is_the_table_of_its_first_sheet(tmp_path):
     assert note in table.detection
     with pytest.raises(DataError, match="line 5, column 2: 1 missing value"):
         read_table(tmp_path / "t.xlsx", target="y", schema="infer")
-    with pytest.raises(ValueError, match="xlsx files are read, but not written"):
+    with pytest.raises(ValueError, match="xlsx files can be read, but not written"):
         write_table(table, tmp_path / "u.xlsx")
 
 

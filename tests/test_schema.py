@@ -361,7 +361,7 @@ def test_unseen_levels_are_named(patients, capsys):
     capsys.readouterr()
     assert run("predict", "m.psvm", "new.csv", "--output", "p.csv") == 0
     said = capsys.readouterr().err
-    assert "Some levels were not there when the model was fitted: sex: x; place: mars" in said
+    assert "Some levels were not in the training data: sex: x; place: mars" in said
 
 
 def test_labels_that_the_model_does_not_know_are_said(patients, capsys):
@@ -435,7 +435,7 @@ def test_dates_are_refused_or_turned_into_numbers(patients, capsys):
     write("d.csv", ["a", "d", "y"], [[1, "1/2/2024", 0], [2, "3/4/2024", 1]])
     with pytest.raises(DataError, match="is a date"):
         read_table("d.csv", schema="infer")
-    with pytest.raises(DataError, match="'1/2/2024' is no date such as 2024-03-01"):
+    with pytest.raises(DataError, match="'1/2/2024' is not a date such as 2024-03-01"):
         read_table("d.csv", schema="infer", types={"d": "date"})
 
 
@@ -556,5 +556,5 @@ def test_words_of_options(folder):
     with pytest.raises(DataError, match="'x' in column 'b' is not a number"):
         read_table("t.csv", schema="infer", categorical="error")
     assert read_table("t.csv", schema="infer", categorical="drop").feature_names == ["a"]
-    with pytest.raises(DataError, match="no column left to learn from"), warnings.catch_warnings():
+    with pytest.raises(DataError, match="No column is left to learn"), warnings.catch_warnings():
         read_table("t.csv", target="a", schema="infer", types={"b": "text"})

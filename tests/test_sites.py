@@ -519,7 +519,7 @@ def test_commands_that_do_not_work_out(run, capsys, tmp_path):
     assert run("fit", "a.moments", "a.csv", "--model", "m.psvm") == 3
     assert run("fit", "a.csv", "a.csv", "--target", "diagnosis", "--model", "m.psvm") == 2
     assert run("fit", "a.moments", "--kernel", "rbf", "--model", "m.psvm") == 2
-    assert "--kernel is settled by the plan" in capsys.readouterr().err
+    assert "--kernel is fixed by the plan" in capsys.readouterr().err
     assert run("moments", "a.csv", *moments[:2], "--landmarks-from", "a.moments", "-o", "b") == 3
     assert "holds sums of a site, not a plan" in capsys.readouterr().err
     assert not (tmp_path / "m.psvm").exists()

@@ -133,8 +133,8 @@ def test_bad_sparse_entries_are_named():
 def test_what_row_blocks_refuse():
     X, y = moons(20)
     for arguments, message in (
-        ((X,), "needs y"),
-        ((cut(X, y), None, np.ones(20)), "stand in the blocks"),
+        ((X,), "needs a matrix X with y"),
+        ((cut(X, y), None, np.ones(20)), "belong in the blocks"),
         ((X, y[:3]), "y has the shape"),
     ):
         with pytest.raises(ValueError, match=message):

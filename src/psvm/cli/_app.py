@@ -11,23 +11,23 @@ from importlib.metadata import version
 import click
 
 COMMANDS = {
-    "check": "What is wrong with a data file?",
+    "check": "Describe a data file and say what is wrong with it.",
     "compare": "Compare the P-SVM with other methods on the same folds.",
     "completion": "Print the completion script of a shell.",
     "convert": "Convert data to another format, or a model to text or Python.",
     "cv": "Cross-validate: an honest error, with an interval.",
-    "demo": "Show the commands at work on data that comes along.",
+    "demo": "Run the commands on example data.",
     "explore": "Make an interactive page: move epsilon, see what is selected.",
     "fit": "Fit a model and save it.",
-    "info": "What is in a model file?",
+    "info": "Show what is in a model file.",
     "moments": "Sum the rows of a site for a fit to several sites.",
     "path": "Follow the solutions along epsilon: which column enters when.",
-    "plan": "Make the plan by which several sites sum their rows.",
+    "plan": "Make the plan with which several sites sum their rows.",
     "play": "Put points by mouse and see what the P-SVM and an SVM make of them.",
     "predict": "Predict new rows with a saved model.",
     "report": "Write an HTML report with pictures.",
     "select": "Select features, with stability and stand-ins.",
-    "tune": "Search good parameters, fit and save.",
+    "tune": "Search for good parameters, fit a model and save it.",
 }
 """Names and first lines, so that the list of commands needs none of their modules."""
 
@@ -79,8 +79,8 @@ class Commands(click.Group):
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Examples: psvm fit train.csv --target diagnosis --model m.psvm; psvm report train.csv "
-    "--target diagnosis --output r.html; psvm demo. Exit codes: 0 fine, 1 cannot write or other "
-    "trouble, 2 wrong usage, 3 bad data or model file, 4 did not converge, 5 the "
+    "--target diagnosis --output r.html; psvm demo. Exit codes: 0 success, 1 cannot write or other "
+    "error, 2 wrong usage, 3 bad data or model file, 4 did not converge, 5 the "
     "model is constant, 130 Ctrl-C.",
 )
 @click.version_option(version("psvm"), prog_name="psvm")
@@ -112,7 +112,7 @@ def run(arguments=None):
         _say(f"Error: {error}")
         return ExitCode.ERROR
     except MemoryError:
-        _say("Error: the memory is not enough for this.")
+        _say("Error: there is not enough memory.")
         return ExitCode.ERROR
     except ValueError as error:  # DataError and ModelFileError are such
         _say(f"Error: {as_options(str(error))}")

@@ -37,11 +37,11 @@ def choose_task(run, y, name):
         why = f"{len(values)} classes ({shown}{', …' if len(values) > 6 else ''})"
         if task == "regression":
             why = f"numbers from {values[0]:.6g} to {values[-1]:.6g}"
-        run.choose("task", task, f"{what}: {why}, so this is a {task} (--task).")
+        run.choose("task", task, f"{what}: {why}, so the task is {task} (--task).")
     if task == "regression" and not numeric:
-        raise ValueError(f"{what} holds words, e.g. {values[0]!r}; a regression needs numbers.")
+        raise ValueError(f"{what} holds words, e.g. {values[0]!r}; regression needs numbers.")
     if len(values) < 2:
-        raise ValueError(f"{what} has one value only, {values[0]!r}: there is nothing to learn.")
+        raise ValueError(f"{what} has only one value, {values[0]!r}: there is nothing to learn.")
     return task, y.astype(np.float64) if task == "regression" else y
 
 
@@ -54,7 +54,7 @@ def choose_kernel(run, table):
         run.choose("kernel", kernel, f"{reason} (--kernel {kernel}).")
     if sequences != (kernel == "spectrum"):
         kind = "sequences" if sequences else "a matrix of numbers"
-        raise ValueError(f"{table.source} holds {kind}, which --kernel {kernel} cannot describe.")
+        raise ValueError(f"{table.source} holds {kind}, which --kernel {kernel} cannot use.")
     return kernel
 
 
@@ -90,7 +90,7 @@ def probability(run, task):
     if not run.params.get("probability"):
         return {}
     if task != "classification":
-        raise ValueError("--probability is for classes; this target is numbers (--task).")
+        raise ValueError("--probability is for classification; this is regression (--task).")
     return {"probability": True}
 
 

@@ -33,7 +33,7 @@ def describe_cross_validation(run, result):
     if not (result.better or result.constant):
         run.warn(
             f"The {result.measure} is not clearly better than the baseline: "
-            f"{result.shown} beside {result.format(result.baseline)}."
+            f"{result.shown} against {result.format(result.baseline)}."
         )
 
 

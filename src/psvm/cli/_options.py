@@ -82,46 +82,47 @@ def _types(ctx, param, pairs):
 reading = _all(
     click.option("--target-file", type=FILE, help="A file that holds the target."),
     click.option("--transpose", is_flag=True, help="The samples are columns (genes x samples)."),
-    click.option("--header/--no-header", default=None, help="Is the first line one? [detected]"),
+    click.option("--header/--no-header", default=None, help="Is there a header? [detected]"),
     click.option("--row-names/--no-row-names", default=None,
                  help="Does the first column name the rows? [detected]"),
-    click.option("--delimiter", default="auto", help="What separates the cells. [detected]"),
+    click.option("--delimiter", default="auto", help="The delimiter of the cells. [detected]"),
     click.option("--decimal", default="auto", help="The decimal sign. [detected]"),
     click.option("--encoding", default="auto", help="The encoding of the text. [detected]"),
     click.option("--format", "format", default="auto",
                  help="csv, xlsx, svmlight, npy, npz, mtx, parquet, feather, fasta or h5ad. "
                  "[detected]"),
     click.option("--sheet", metavar="NAME|NUMBER",
-                 help="The sheet of an Excel file, numbers from 1. [the first with cells]"),
+                 help="The sheet of an Excel file, numbered from 1. [the first non-empty one]"),
     click.option("--missing", type=click.Choice(["error", "drop", "impute"]), default="error",
-                 show_default=True, help="Rows with missing cells are an error, are left out, or "
-                 "get the median or the most frequent level of the column."),
+                 show_default=True, help="Missing cells are an error, their rows are left out, or "
+                 "they are filled with the median or the most frequent level of the column."),
     click.option("--na-values", multiple=True, metavar="MARKER",
-                 help="A further cell that stands for a missing value, beside those of pandas "
+                 help="Another marker of missing values, in addition to those of pandas "
                  "(NA, NaN, null, ...); repeatable."),
     click.option("--default-na/--no-default-na", "keep_default_na", default=True,
-                 show_default=True, help="Are the cells that pandas takes for missing so here?"),
+                 show_default=True, help="Use pandas' markers of missing values?"),
     click.option("--categorical", type=click.Choice(["auto", "error", "onehot", "drop"]),
-                 default="auto", show_default=True, help="Columns of words become columns of 0 and "
-                 "1 if they have few levels, are an error, always become such, or are left out."),
+                 default="auto", show_default=True, help="Columns of words are one-hot encoded if "
+                 "they have few levels, are an error, are always encoded, or are left out."),
     click.option("--type", "types", multiple=True, metavar="COLUMN=TYPE", callback=_types,
-                 help="What a column is: number, category, date, identifier, text or ignored; "
+                 help="The type of a column: number, category, date, identifier, text or ignored; "
                  "repeatable. [detected]"),
-    click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave it out; repeatable."),
+    click.option("--ignore", multiple=True, metavar="COLUMN",
+                 help="Leave out a column; repeatable."),
 )  # fmt: skip
 
 target = click.option("--target", help="Name or number of the column to be predicted.")
 
 modelling = _all(
     click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
-                 default="auto", show_default=True, help="What the target is."),
+                 default="auto", show_default=True, help="The kind of target."),
     click.option("--kernel", type=click.Choice(KERNELS), default="auto", show_default=True,
                  help="How rows are described. dyadic: by the columns as they are; precomputed: "
                  "the matrix holds relations among the rows; spectrum: sequences by their words."),
     click.option("--distances", is_flag=True,
                  help="A square matrix holds distances: similarities are made of them."),
     click.option("--epsilon", type=Epsilon(), default="auto", show_default=True,
-                 help="Correlation threshold; larger: fewer support objects."),
+                 help="Correlation threshold; a larger one gives fewer support objects."),
     click.option("-C", "--bound", "C", type=click.FloatRange(0, min_open=True),
                  default=float("inf"), show_default=True, help="Bound of the variables."),
     click.option("--gamma", type=Gamma(), default="scale", show_default=True,
@@ -131,17 +132,16 @@ modelling = _all(
 )  # fmt: skip
 
 probability = click.option("--probability", is_flag=True,
-                           help="Calibrated probabilities of the classes, which psvm predict "
-                           "writes.")  # fmt: skip
+                           help="Calibrate class probabilities for psvm predict.")  # fmt: skip
 
 folds = click.option("--folds", type=click.IntRange(2), default=5, show_default=True,
                      help="Number of folds of the cross-validation.")  # fmt: skip
 
 memory = click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB",
-                      help="Read the rows by blocks of so many megabytes.")  # fmt: skip
+                      help="Read the rows in blocks of this size.")  # fmt: skip
 
 min_rows = click.option("--min-rows", type=click.IntRange(1), default=20, show_default=True,
-                        help="Means and sums over fewer rows are not given away.")  # fmt: skip
+                        help="Do not share means and sums over fewer rows.")  # fmt: skip
 
 general = _all(
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
@@ -154,9 +154,9 @@ talking = _all(
     click.option("--json", is_flag=True, help="Print the result as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors (and --json)."),
     click.option("-v", "--verbose", is_flag=True,
-                 help="Say what is chosen and show progress also when piped."),
+                 help="Print choices and progress even if the output is piped."),
     click.option("--config", type=FILE, is_eager=True, expose_value=True, callback=_settings.load,
-                 help="Take the settings from a TOML file, as written beside the output of a run."),
+                 help="Read the settings from a TOML file that an earlier run has written."),
 )  # fmt: skip
 
 

@@ -29,9 +29,9 @@ def fit_large(run):
     from .. import PSVC, PSVR
 
     params = run.params
-    refuse_options(run, FOR_TABLES, "is not known to a fit by blocks (--memory)")
+    refuse_options(run, FOR_TABLES, "cannot be used with --memory")
     if params["target"] is None:
-        raise click.UsageError("Say which column is to be predicted: --target NAME.")
+        raise click.UsageError("Name the column to predict: --target NAME.")
     blocks = read_blocks(run)
     first = next(iter(blocks))
     task, _ = choose_task(run, first.y, params["target"])

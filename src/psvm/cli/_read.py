@@ -14,7 +14,7 @@ def read(run, *, needs_target=True, schema="infer"):
     unsaid = params.get("target") is None and params.get("target_file") is None
     if needs_target and unsaid and not _has_own_target(path, params["format"]):
         raise click.UsageError(
-            "Say which column is to be predicted: --target NAME (or --target-file FILE). "
+            "Name the column to predict: --target NAME (or --target-file FILE). "
             f"'psvm check {path}' lists the columns."
         )
     options = reading_options(params)

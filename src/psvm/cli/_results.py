@@ -61,7 +61,7 @@ def _say_constant(run, machine):
     """Say that a model predicts the same for all rows, and why."""
     if isinstance(machine.epsilon, str):
         why = (
-            "at no epsilon do the columns say more about the target than its "
+            "for no epsilon do the columns predict the target better than its "
             f"{'frequencies' if hasattr(machine, 'classes_') else 'mean'} alone. Check that the "
             "target belongs to these rows; other columns or a --kernel may help"
         )

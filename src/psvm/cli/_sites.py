@@ -46,8 +46,8 @@ def _check_enough(survey, params):
     if not params["public"] and survey.n_rows < params["min_rows"]:
         raise ValueError(
             f"{params['data']}: there are {survey.n_rows} rows, but means over fewer than "
-            f"{params['min_rows']} rows are not given away (--min-rows). If the rows may be known "
-            "to all sites, use --public."
+            f"{params['min_rows']} rows are not shared (--min-rows). If all sites may see the "
+            "rows, use --public."
         )
 
 
@@ -115,8 +115,8 @@ def fit_files(run):
     from .. import PSVC, PSVR, fit_sites
 
     params = run.params
-    refuse_options(run, IN_THE_PLAN, "is settled by the plan of the sums")
-    refuse_options(run, ("probability",), "needs rows, and sums have none")
+    refuse_options(run, IN_THE_PLAN, "is fixed by the plan of the sums")
+    refuse_options(run, ("probability",), "needs rows, but the files hold only sums")
     # Older versions of click do not look for several files in the settings of --config.
     params["more"] = tuple(params["more"] or run.ctx.lookup_default("more") or ())
     paths = [params["data"], *params["more"]]

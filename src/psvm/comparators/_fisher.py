@@ -30,10 +30,10 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     The direction w in feature space with the largest Rayleigh coefficient
     ``(w'(m_+ - m_-))^2 / (w'N w + reg ||w||^2)``, where N is the scatter within the classes
     (Hochreiter, lecture notes, eqs. 4.20 and 4.31). The projection is scaled so that the classes
-    have the means -1 and +1; with a Gaussian for each class there, the posterior decides. More than
-    two classes: as many directions as there are classes, less one, in the same way.
+    have the means -1 and +1. Each class has a Gaussian there, and the class with the largest
+    posterior is predicted. More than two classes have ``n_classes - 1`` directions.
 
-    With a linear kernel and vanishing `reg` it is linear discriminant analysis.
+    With a linear kernel and `reg` near 0 it is linear discriminant analysis.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
     covariance : {"shared", "separate"}, default="shared"
         Whether the Gaussians of the projections share their covariance. "separate" is the rule
         of Schölkopf and Smola, which the comparisons of the P-SVM used; far away from both
-        classes the one of larger variance wins.
+        classes it predicts the class of larger variance.
     priors : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes; None means their (weighted) shares.
     {kernel, gamma, degree, coef0, theta, rho, zeta}
@@ -127,7 +127,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            A weight of 2 is the same as the row twice.
+            A weight of 2 is the same as repeating the row.
 
         Returns
         -------
@@ -220,7 +220,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         return check_decisions(result, self.kernel)
 
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Logarithm of the posterior odds of two classes, of the posteriors of more.
+        """Log-odds of the posterior for two classes, log-posteriors for more.
 
         Parameters
         ----------

@@ -21,11 +21,11 @@ PARAGRAPHS = DEFINITE_KERNEL | paragraphs("""
 dual_coef_ : ndarray of shape (n_functions, n_support_)
     Coefficients of the training objects.
 intercept_ : ndarray of shape (n_functions,)
-    The constants that belong to them.
+    The constants.
 support_ : ndarray of shape (n_support_,)
-    Indices of the training objects with a coefficient other than zero.
+    Indices of the training objects with a non-zero coefficient.
 n_support_ : int
-    Their number.
+    Number of support objects.
 """)
 """About parameters and attributes that the comparators share."""
 
@@ -60,7 +60,7 @@ class KernelModel(KernelMixin, BaseEstimator):
         K = np.asarray(K, dtype=np.float64)
         if np.abs(K - K.T).max() > ASYMMETRIC * np.abs(K).max():
             raise ValueError(
-                "The Gram matrix must be symmetric; psvm.PSVC and PSVR take matrices that are not."
+                "The Gram matrix must be symmetric; psvm.PSVC and PSVR accept any matrix."
             )
         return kernel, K, weights
 

@@ -75,8 +75,8 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
 
     It minimises ``1/2 ||w||^2 + C sum_i xi_i^2`` with ``xi_i = 1 - y_i (<w, x_i> + b)``: errors
     are squared on both sides of the margin, so that a linear system gives the answer and every
-    training object is a support object. With ``loss="squared_hinge"`` only objects inside of the
-    margin pay, ``y_i (<w, x_i> + b) >= 1 - xi_i``, and the solution is sparse. More than two
+    training object is a support object. With ``loss="squared_hinge"`` only objects inside the
+    margin count, ``y_i (<w, x_i> + b) >= 1 - xi_i``, and the solution is sparse. More than two
     classes: one against one.
 
     Parameters
@@ -86,7 +86,7 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     loss : {"squared", "squared_hinge"}, default="squared"
         Whether objects beyond the margin count.
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the sample weights.
+        Weights of the classes, multiplied by the sample weights.
     {decision_function_shape}
     {kernel, gamma, degree, coef0, theta, rho, zeta}
 
@@ -158,7 +158,7 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared errors; a weight of 2 is the same as the row twice.
+            Weights of the squared errors; a weight of 2 is the same as repeating the row.
 
         Returns
         -------
@@ -253,9 +253,9 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Vectors, or the Gram matrix with ``kernel="precomputed"``.
         y : array-like of shape (n_samples,)
-            Numbers.
+            Regression targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared errors; a weight of 2 is the same as the row twice.
+            Weights of the squared errors; a weight of 2 is the same as repeating the row.
 
         Returns
         -------
@@ -274,7 +274,7 @@ class LeastSquaresSVR(RegressorMixin, KernelModel):
         return self
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predicted numbers.
+        """Predicted values.
 
         Parameters
         ----------

@@ -9,22 +9,22 @@ epsilon : "auto", "cv", "aicc" or float, default="auto"
     Correlation threshold in the units of columns of norm one: the larger it is, the fewer
     support objects. "auto" follows the exact path of solutions and judges its leave-one-out
     values, which come from the factor of each solution without another fit: by the log loss of
-    a sigmoid for classes, by the squared error for numbers. The largest epsilon wins whose loss
-    is within two standard errors, and a fifth, of the smallest one. With more than 2048 columns
-    it is "cv": the same with five folds along paths of their own. Folds depend on the content
-    of the rows only, and equal rows leave together. "aicc" minimises the corrected Akaike
+    a sigmoid for classes, by the squared error for regression. It takes the largest epsilon whose
+    loss is within two standard errors, and a fifth, of the smallest loss. With more than 2048
+    columns it is "cv": the same with five folds, each with its own path. Folds depend only on
+    the content of the rows; equal rows share a fold. "aicc" minimises the corrected Akaike
     criterion along one path. With more than six machines for classes, six of them choose, and
-    the geometric mean of their shares of ``||K̃'y||_inf`` serves all.
+    all use the geometric mean of their shares of ``||K̃'y||_inf``.
 epsilon_unit : {"absolute", "max"}, default="absolute"
-    "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
-    variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
+    "max": a number `epsilon` is a share of ``||K̃'y||_inf``, the smallest epsilon for which all
+    variables are 0. Shares from 0 to 1 suit a grid: they do not depend on the units and
     the size of the data, and each of several machines has its own maximum.
 relaxation : "auto" or float, default="auto"
     How far the variables go from the solution, which is shrunken towards 0, to the least
-    squares of its support: 0 is the P-SVM itself, 1 least squares. The support, and the
-    certificate of it, are those of the solution. "auto" is 0.75 with ``epsilon="auto"``, which
-    lets a larger epsilon win, and 0 with any other epsilon, with a finite C, and with
-    ``kernel="dyadic"``, whose columns are to be selected.
+    squares of its support: 0 is the P-SVM itself, 1 least squares. The support and its
+    certificate are those of the solution. "auto" is 0.75 with ``epsilon="auto"``, which
+    allows a larger epsilon, and 0 with any other epsilon, with a finite C, and with
+    ``kernel="dyadic"``, which is meant for selecting columns.
 threshold : {"loo", "mean"}, default="loo"
     The constant of f. "mean": the mean of the target, which is right for the training objects.
     New objects are not their own neighbours: where the diagonal of K is strong, their values
@@ -53,9 +53,9 @@ object with fit, default=None
     of clusters of the training vectors; a number is short for that many centres. "random":
     some of the training vectors, drawn in proportion to their weight. "pca": the leading
     principal directions, for the linear kernel. An object with ``fit(X)`` is cloned and
-    fitted, and its `cluster_centers_`, `means_` or `components_` describe.
+    fitted, and its `cluster_centers_`, `means_` or `components_` are the landmarks.
 n_landmarks : int, default=100
-    How many for "kmeans", "random" and "pca"; fewer if there are not so many distinct
+    Number of landmarks for "kmeans", "random" and "pca"; fewer if there are fewer distinct
     training vectors (for "pca", features).
 random_state : int, RandomState instance or None, default=None
     Random numbers for the choice of descriptive vectors.
@@ -66,28 +66,29 @@ max_iter : int, default=None
 max_time : float, default=None
     Largest time of the fit in seconds.
 solver : "auto", SMO or WorkingSet, default="auto"
-    The solver. Limits set in such an object have precedence over those of the estimator.
+    The solver. Limits set in a solver object take precedence over those of the estimator.
 cache_size : float, default=1000
-    Memory for kernel values in MB; what does not fit is evaluated again in each pass.
+    Memory for kernel values in MB; values that do not fit are evaluated again in each pass.
 dtype : {float64, float32}, default=float64
     Precision of kernel values. With float32 vectors are rounded, kernels are evaluated in
     single precision, twice as many values fit into the cache, and training and prediction
-    take about half of the time. Sums over kernel values are in double precision all the same,
+    take about half of the time. Sums over kernel values are still in double precision,
     and the certificate is that of the rounded matrix. Scale the features first: rounding
-    counts where their mean exceeds their spread by far.
+    matters where their mean is much larger than their spread.
 warm_start : bool, default=False
     Start from the previous solution, which must have the same number of variables.
 verbose : bool, default=False
-    Print a line about each solution, and show progress with the time left on stderr if it takes
-    more than two seconds.
+    Print a line about each solution, and show progress and the time left on stderr if the fit
+    takes more than two seconds.
 alpha_ : ndarray of shape (P,) or (n_machines, P)
     The dual variables, relaxed if `relaxation` says so (those of the solution itself are in
-    `solution_`); one per training object, landmark or column. A training vector that
-    stands there twice has its variable at the first place. Where there are several machines
+    `solution_`); one per training object, landmark or column. A repeated training vector
+    has its variable at its first row. With several machines
     (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
     other arrays have a row for each.
 landmarks_ : ndarray of shape (n_landmarks,) or None
-    Indices of the training objects that describe; None if other objects do. Not in files.
+    Indices of the training objects that are landmarks; None if the landmarks are other objects.
+    Not saved in model files.
 support_ : ndarray of shape (n_support_,)
     Indices of the support objects, those with ``alpha_ != 0`` in some machine.
 support_objects_ : ndarray
@@ -102,35 +103,35 @@ intercept_ : float or ndarray of shape (n_machines,)
     The constant of f in the units of X: f is the sum of ``alpha_ / column_norms_`` times
     ``k(x, z)`` over the support objects, plus this.
 offset_ : float or ndarray of shape (n_machines,)
-    The constant where the columns are centred: the (weighted) mean of the target, and with
-    ``threshold="loo"`` what the leave-one-out values add to it.
+    The constant for centred columns: the (weighted) mean of the target, and with
+    ``threshold="loo"`` the shift from the leave-one-out values.
 column_means_, column_norms_ : ndarray of shape (P,) or (n_machines, P)
     Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
 epsilon_ : float or ndarray of shape (n_machines,)
     The value of epsilon that was used.
 loo_decision_ : ndarray
-    Values of the training objects without their own part in the model, in the form of
-    `decision_function` (of `predict` for numbers); NaN where a row is interpolated, so that
-    its value means nothing. They are exact as long as the support stays the same without the
-    row. Not with ``threshold="mean"``, unless probabilities are asked for.
+    Leave-one-out values of the training objects, in the form of `decision_function` (of
+    `predict` for regression); NaN where a row is interpolated, so that its value means nothing.
+    They are exact if the support stays the same without the row. Not available with
+    ``threshold="mean"``, unless `probability` is set.
 loo_error_ : float
-    Their error: the share of wrong labels, or the mean squared error.
+    Leave-one-out error: the share of wrong labels, or the mean squared error.
 held_out_error_ : float
-    Of a fit to `RowBlocks`: the mean squared error of the targets of held-out rows, which are -1
-    and +1 for classes.
+    After a fit to `RowBlocks`: the mean squared error on held-out rows, with targets -1 and +1
+    for classes.
 fold_errors_ : ndarray of shape (n_folds,)
-    The same in each fold.
+    Held-out error of each fold.
 plan_, sums_ : MomentsPlan and FoldMoments
-    Of a fit to `RowBlocks`: what was summed, and the sums. They are not written to model files.
+    After a fit to `RowBlocks`: what was summed, and the sums. Not saved in model files.
 dual_gap_ : float
-    Duality gap; the objective is at most this far above its minimum. The largest one of
-    several machines.
+    Duality gap: the objective is at most this far above its minimum. With several machines,
+    the largest gap.
 kkt_violation_ : float
     Largest violation of the KKT conditions.
 solution_ : Solution
-    Everything the solver has to say, if there is one machine.
+    The complete result of the solver, if there is one machine.
 solutions_ : tuple of Solution
-    The same of all machines. The variables of a pair of classes are those of its own rows.
+    The results of all machines. The variables of a pair of classes are those of its own rows.
     Machines that share their support have one `GroupSolution` for all.
 n_iter_ : int
     Iterations of the final solves.

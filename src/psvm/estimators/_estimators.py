@@ -33,7 +33,7 @@ from ._target import prepare
 
 
 def has_probability(model):
-    """Whether `predict_proba` is there; else an AttributeError says why not."""
+    """Whether `predict_proba` is available; if not, an AttributeError says why."""
     if not model.probability:
         raise AttributeError("predict_proba needs probability=True or 'isotonic'.")
     return True
@@ -51,10 +51,10 @@ class PSVC(ClassifierMixin, BasePSVM):
     """Potential Support Vector Machine for classification.
 
     The targets are coded as -1 and +1, and the class is the sign of
-    ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b``. More than two classes are told apart by
-    one such machine for each pair of classes, or each class and the rest. The columns of a y of 0
-    and 1 are labels that may occur together, with one machine each. All machines share one
-    matrix.
+    ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b``. More than two classes need one such
+    machine for each pair of classes, or for each class against the rest. If y is a matrix of 0
+    and 1, its columns are labels that may occur together, with one machine each. All machines
+    share one matrix.
 
     Parameters
     ----------
@@ -63,20 +63,20 @@ class PSVC(ClassifierMixin, BasePSVM):
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
     class_weight : dict or "balanced", default=None
-        Weights of the classes, multiplied with the sample weights. Not for multi-label targets.
+        Weights of the classes, multiplied by the sample weights. Not for multi-label targets.
     multi_class : {"auto", "shared", "ovo", "ovr"}, default="auto"
-        Machines for more than two classes: one for each pair of classes, which vote (the sums of
-        their values decide among equals, "ovo"), or one for each class against the rest, each
-        with support objects of its own ("ovr") or from a common set ("shared"), which is usually
-        smaller. "shared" needs ``C=inf`` and products of all columns. "auto" is "shared"
+        Machines for more than two classes. "ovo": one for each pair of classes, which vote; the
+        sums of their values break ties. "ovr": one for each class against the rest, each with its
+        own support objects. "shared": like "ovr", with one common set of support objects, which is
+        usually smaller; it needs ``C=inf`` and products of all columns. "auto" is "shared"
         with ``epsilon="auto"``, ``C=inf`` and at most 2048 columns, and "ovo" otherwise.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        With ``multi_class="ovo"`` and more than two classes: one decision value per class, or
-        those of all pairs.
+        With ``multi_class="ovo"`` and more than two classes: one decision value per class ("ovr")
+        or per pair of classes ("ovo").
     probability : bool, "sigmoid" or "isotonic", default=False
         Whether and how decision values become probabilities: by a sigmoid for each machine (True or
-        "sigmoid") or isotonic regression, fitted to its leave-one-out values. Those of pairs of
-        classes are coupled (Wu, Lin and Weng 2004); those of classes against the rest are
+        "sigmoid") or isotonic regression, fitted to its leave-one-out values. Probabilities of
+        pairs of classes are coupled (Wu, Lin and Weng 2004); those of classes against the rest are
         normalised. `predict` then returns the most probable class. Not for multi-label targets.
 
     Attributes
@@ -84,7 +84,7 @@ class PSVC(ClassifierMixin, BasePSVM):
     classes_ : ndarray of shape (n_classes,)
         The class labels; of a multi-label y, the numbers of its columns.
     calibration_ : Calibration
-        What turns decision values into probabilities, if `probability` is set.
+        Turns decision values into probabilities, if `probability` is set.
     {alpha_, landmarks_, support_, support_objects_, n_support_, coef_, intercept_, offset_}
     {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
     {held_out_error_, fold_errors_, plan_, sums_}
@@ -217,21 +217,21 @@ class PSVC(ClassifierMixin, BasePSVM):
         X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
                 RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them, and need not fit into memory. A dask array
-            or DataFrame is summed chunk by chunk where the chunks are.
+            `RowBlocks` contain y and the weights, and need not fit into memory. A dask array
+            or DataFrame is summed chunk by chunk on the workers that hold the chunks.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
-            Labels of two or more classes; or 0 and 1 for labels that may occur together.
+            Labels of two or more classes; or a matrix of 0 and 1 if labels may occur together.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared errors; a weight of 2 is the same as the row twice.
+            Weights of the squared errors; a weight of 2 is the same as repeating the row.
         standardize : bool, default=False
-            Of `RowBlocks` and dask collections: whether the kernel sees features of mean 0 and
-            variance 1, as after `sklearn.preprocessing.StandardScaler`. New objects are scaled
-            likewise.
+            For `RowBlocks` and dask collections: whether to scale the features to mean 0 and
+            variance 1, as `sklearn.preprocessing.StandardScaler` does. New objects are scaled
+            in the same way.
         checkpoint : str or path-like, default=None
-            Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
+            For `RowBlocks`: a file that keeps the sums so far. An interrupted fit continues
             from there; the file is removed at the end.
         qr : bool, default=False
-            Of `RowBlocks`: whether the solution is refined by a triangular factor of the rows, for
+            For `RowBlocks`: whether to refine the solution by a triangular factor of the rows, for
             columns that are almost combinations of each other. It takes one more pass.
 
         Returns
@@ -258,7 +258,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         classes: ArrayLike | None = None,
         standardize: bool = False,
     ) -> Self:
-        """Fit the model to more rows, and to those that it has seen.
+        """Fit the model to more rows, in addition to those that it has seen.
 
         The first call fixes the kernel with its gamma and the landmarks, from its rows. The model
         keeps sums over the rows, and a sample of them, but not the rows.
@@ -269,9 +269,9 @@ class PSVC(ClassifierMixin, BasePSVM):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
         classes : array-like, default=None
-            All labels, if those of the first call are not all.
+            All class labels; needed if the first call does not contain all of them.
         standardize : bool, default=False
-            In the first call: as for `fit`, by the scale of its rows.
+            In the first call: as for `fit`, with the mean and variance of its rows.
 
         Returns
         -------
@@ -309,7 +309,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         -------
         ndarray of shape (n_samples,), (n_samples, n_classes) or (n_samples, n_pairs)
             Two classes: ``f(x)``, positive for ``classes_[1]``. More classes: the votes of the
-            pairs, with the sums of their values to break ties, or the values of all pairs, positive
+            pairs, where the sums of their values break ties, or the values of all pairs, positive
             for the first class of the pair as in scikit-learn's SVC
             (``decision_function_shape="ovo"``), or the values of each class against the rest
             (``multi_class="ovr"``). Multi-label: the value of each label.
@@ -327,9 +327,9 @@ class PSVC(ClassifierMixin, BasePSVM):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_labels)
-            The class with the largest decision value, or if `probability` is set the most
-            probable one. Decision values decide as well where leave-one-out values say nothing
-            about the classes, so that all rows have the same probabilities.
+            The class with the largest decision value, or the most probable class if `probability`
+            is set. If all rows have the same probabilities, because the leave-one-out values say
+            nothing about the classes, the decision values decide.
         """
         return answered(self, X, "predict", self._predicted)
 
@@ -421,21 +421,21 @@ class PSVR(RegressorMixin, BasePSVM):
         X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
                 RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them, and need not fit into memory. A dask array
-            or DataFrame is summed chunk by chunk where the chunks are.
+            `RowBlocks` contain y and the weights, and need not fit into memory. A dask array
+            or DataFrame is summed chunk by chunk on the workers that hold the chunks.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Numbers.
+            Regression targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared errors; a weight of 2 is the same as the row twice.
+            Weights of the squared errors; a weight of 2 is the same as repeating the row.
         standardize : bool, default=False
-            Of `RowBlocks` and dask collections: whether the kernel sees features of mean 0 and
-            variance 1, as after `sklearn.preprocessing.StandardScaler`. New objects are scaled
-            likewise.
+            For `RowBlocks` and dask collections: whether to scale the features to mean 0 and
+            variance 1, as `sklearn.preprocessing.StandardScaler` does. New objects are scaled
+            in the same way.
         checkpoint : str or path-like, default=None
-            Of `RowBlocks`: a file that keeps the sums so far. A fit that was interrupted goes on
+            For `RowBlocks`: a file that keeps the sums so far. An interrupted fit continues
             from there; the file is removed at the end.
         qr : bool, default=False
-            Of `RowBlocks`: whether the solution is refined by a triangular factor of the rows, for
+            For `RowBlocks`: whether to refine the solution by a triangular factor of the rows, for
             columns that are almost combinations of each other. It takes one more pass.
 
         Returns
@@ -461,7 +461,7 @@ class PSVR(RegressorMixin, BasePSVM):
         *,
         standardize: bool = False,
     ) -> Self:
-        """Fit the model to more rows, and to those that it has seen.
+        """Fit the model to more rows, in addition to those that it has seen.
 
         The first call fixes the kernel with its gamma and the landmarks, from its rows. The model
         keeps sums over the rows, and a sample of them, but not the rows.
@@ -472,7 +472,7 @@ class PSVR(RegressorMixin, BasePSVM):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
         standardize : bool, default=False
-            In the first call: as for `fit`, by the scale of its rows.
+            In the first call: as for `fit`, with the mean and variance of its rows.
 
         Returns
         -------
@@ -498,7 +498,7 @@ class PSVR(RegressorMixin, BasePSVM):
         return take_rows(self, X, y, sample_weight)
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predicted numbers.
+        """Predicted values.
 
         Parameters
         ----------

@@ -70,20 +70,20 @@ class Comparison:
     names : tuple of str
         The models.
     reference : str
-        The one that the others are tested against.
+        The model that the others are tested against.
     measure : str
         "error" (misclassification rate, or mean squared error of regressors), or "score".
     values : ndarray of shape (n_models, n_splits)
         Error (or score) of each model on each split.
     n_support : ndarray of shape (n_models, n_splits)
-        Numbers of support objects; NaN for models without.
+        Numbers of support objects; NaN for models without support objects.
     fit_time, score_time : ndarray of shape (n_models, n_splits)
         Seconds.
     n_train, n_test : ndarray of shape (n_splits,)
         Sizes of the splits.
     tests : dict
-        ``tests[test][model]`` is what the test says of a model and the reference; differences are
-        model minus reference.
+        ``tests[test][model]`` is the result of the test of a model against the reference;
+        differences are model minus reference.
 
     Examples
     --------
@@ -142,8 +142,8 @@ class Comparison:
         Parameters
         ----------
         test : str
-            One of the tests of this comparison. For "proportions" it is the smallest p-value of the
-            splits after the adjustment for their number.
+            One of the tests of this comparison. "proportions" gives the smallest p-value of the
+            splits, adjusted for their number.
 
         Returns
         -------
@@ -191,7 +191,7 @@ def compare(
     models : dict of str to estimator, or list of estimators
         All classifiers or all regressors; also pipelines and searches. They are cloned.
     X, y : data
-        As the estimators take it; a square matrix for those with ``kernel="precomputed"``.
+        The data for the estimators; a square matrix for those with ``kernel="precomputed"``.
     cv : int, splitter or iterable, default=None
         As in `sklearn.model_selection.cross_validate`; the splits are made once. The 5x2cv tests
         need ``RepeatedKFold(n_splits=2, n_repeats=5)`` or its stratified form.
@@ -203,7 +203,7 @@ def compare(
     reference : str, default=None
         Name of the model that the others are tested against; None means the first.
     scoring : str or callable, default=None
-        A scorer of scikit-learn, whose "score" takes the place of the "error".
+        A scorer of scikit-learn; its "score" replaces the "error".
     groups : array-like, default=None
         For the splitter.
     n_jobs : int, default=None
@@ -214,8 +214,8 @@ def compare(
     Returns
     -------
     Comparison
-        ``print`` shows a table; `frame` is a tidy DataFrame of all values and `table` one of the
-        summary (extra `pandas`).
+        ``print`` shows a table; `frame` is a tidy DataFrame of all values, and `table` is a
+        DataFrame of the summary (both need pandas).
 
     Examples
     --------

@@ -37,7 +37,7 @@ class CrossValidation:
     Attributes
     ----------
     y, predictions : ndarray of shape (n_samples,)
-        The target, and what was predicted by the model of the other folds.
+        The targets, and the predictions by the model of the other folds.
     scores : ndarray or None
         Decision values of a classifier.
     folds : ndarray of shape (n_samples,)
@@ -45,15 +45,15 @@ class CrossValidation:
     measure : {"accuracy", "RMSE"}
         What `figures` and texts report: the accuracy in percent, or the root mean squared error.
     error : float
-        Of all predictions together: the share of wrong classes, or the RMSE.
+        Error of all predictions together: the share of wrong classes, or the RMSE.
     interval : tuple of float
-        It holds the error with a confidence of 95 %: Wilson's for a share, the bootstrap's
-        of the squared errors else. It does not know that the folds share training rows.
+        95 % confidence interval of the error: Wilson's for a share, the bootstrap of the squared
+        errors for regression. It ignores that the folds share training rows.
     fold_errors : ndarray of shape (n_folds,)
     baseline : float
-        The error of the most frequent class, or of the mean.
+        The error of predicting the most frequent class, or the mean.
     warnings : list of str
-        What the fits warned of.
+        Warnings of the fits.
 
     Examples
     --------
@@ -79,12 +79,12 @@ class CrossValidation:
 
     @property
     def classes(self) -> np.ndarray | None:
-        """The classes in their order; None for numbers."""
+        """The classes in their order; None for regression."""
         return np.unique(self.y) if self.measure == "accuracy" else None
 
     @property
     def confusion(self) -> np.ndarray | None:
-        """Numbers of rows, true classes x predicted ones; None for numbers."""
+        """Confusion matrix, true classes x predicted classes; None for regression."""
         classes = self.classes
         return (
             None if classes is None else confusion_matrix(self.y, self.predictions, labels=classes)
@@ -92,12 +92,12 @@ class CrossValidation:
 
     @property
     def sensitivity(self) -> float | None:
-        """Of two classes the share of the second one that was found, else None."""
+        """Share of the second class that was found; None unless there are two classes."""
         return self._found(1)
 
     @property
     def specificity(self) -> float | None:
-        """Of two classes the share of the first one that was found, else None."""
+        """Share of the first class that was found; None unless there are two classes."""
         return self._found(0)
 
     def _found(self, place):
@@ -108,7 +108,7 @@ class CrossValidation:
 
     @property
     def r2(self) -> float | None:
-        """One minus the share of the variance that is left; None for classes."""
+        """Share of the variance that is explained; None for classes."""
         return None if self.measure == "accuracy" else float(r2_score(self.y, self.predictions))
 
     @property

@@ -37,7 +37,7 @@ class PermutationSignificance:
     score : float
         Cross-validated score with the true targets.
     null_scores : ndarray of shape (n_permutations,)
-        The same with shuffled targets.
+        Cross-validated scores with shuffled targets.
     pvalue : float
         ``(1 + number of null scores >= score) / (1 + n_permutations)``, which is valid also for
         few permutations.
@@ -74,7 +74,7 @@ def permutation_test(
     random_state: RandomState = None,
     verbose: bool = False,
 ) -> PermutationSignificance:
-    """Significance of a model: its cross-validated score beside those with shuffled targets.
+    """Test a model: compare its cross-validated score with scores for shuffled targets.
 
     The whole estimator is fitted again for each permutation. Whatever looks at the targets, such
     as a feature selection or a search, must be a part of it, or the p-value is too small.

@@ -28,7 +28,7 @@ RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 
 
 def has_information(estimator: Estimator, X: MatrixLike) -> np.ndarray:
-    """Which objects have an entry other than zero in any support column of a fitted model.
+    """Which objects have a non-zero entry in any support column of a fitted model.
 
     With ``kernel="dyadic"`` (or "precomputed") the decision value of all other objects is the same
     constant: nothing is known about them that the model could use.
@@ -187,23 +187,23 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         whose `confidence` is below `threshold`. "novelty": reject objects that are less like any
         support object of a `PSVC` than training objects are, see `support_similarity`.
     threshold : float, default=None
-        The least confidence, in the units of `response_method`; necessary for this rule.
+        The least confidence, in the units of `response_method`; needed for ``rule="threshold"``.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
         What the confidence is measured by.
     quantile : float, default=0.01
         For "novelty": the share of training objects that would be rejected, each compared with the
         support objects other than itself. 0 is the least similarity that occurs.
     reject_label : label, default="auto"
-        What `predict` says of a rejected object; it must not be one of the classes. "auto" is
+        What `predict` returns for a rejected object; it must not be one of the classes. "auto" is
         "rejected" if the classes are strings, else a number below all of them: -1, or
         ``min(classes) - 1`` if there are negative ones (-2 for the classes -1 and +1).
 
     Attributes
     ----------
     estimator_ : classifier
-        The fitted one.
+        The fitted classifier.
     classes_ : ndarray of shape (n_classes,)
-        The classes, without the mark of the rejected objects.
+        The classes, without the label of rejected objects.
     reject_label_ : label
         The mark of rejected objects.
     similarity_threshold_ : float

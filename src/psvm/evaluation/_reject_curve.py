@@ -139,7 +139,7 @@ class ErrorRejectDisplay:
         response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
             What the confidence is measured by.
         name : str, default=None
-            Name in the legend; None means that of the class.
+            Name in the legend; None means the name of the class.
         ax : matplotlib Axes, default=None
 
         Returns

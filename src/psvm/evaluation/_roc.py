@@ -135,9 +135,9 @@ def roc_band(
         The positive class; None means the larger one.
     method : {"bootstrap", "ks"}, default="bootstrap"
         "bootstrap": a pointwise band, percentiles of vertically averaged curves [1]_ of objects
-        that are drawn again within each class. At each single false positive rate it covers the
-        true curve with about the given confidence, not everywhere at once, and with less where
-        there are few objects or no errors. "ks": a simultaneous band
+        that are resampled within each class. At each single false positive rate it covers the
+        true curve with about the given confidence, but not everywhere at once, and with less
+        confidence if there are few objects or no errors. "ks": a simultaneous band
         [2]_ from the Kolmogorov-Smirnov bands of the scores of both classes. The whole true
         curve lies inside with at least the given confidence, for any number of objects.
     confidence_level : float, default=0.95

@@ -74,7 +74,7 @@ class SplitSignificance:
     Attributes
     ----------
     statistic, pvalue, difference : ndarray of shape (n_splits,)
-        Of the single splits.
+        Results of the single splits.
     adjusted : ndarray of shape (n_splits,)
         p-values adjusted for the number of splits.
     level : float
@@ -122,8 +122,8 @@ def proportion_test(
 ) -> Significance:
     """Difference of two proportions of errors.
 
-    The z-test with the pooled proportion, as in [1]_. It takes both proportions as independent:
-    for two models on the same objects `mcnemar_test` uses more of what is known.
+    The z-test with the pooled proportion, as in [1]_. It treats both proportions as independent:
+    for two models on the same objects `mcnemar_test` uses more information.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def proportion_test(
     n_a : int
         Number of test objects of the first model.
     n_b : int, default=None
-        The same of the second one; None means the same number.
+        Number of test objects of the second model; None means the same number.
     confidence_level : float, default=0.95
         Level of the interval, which is Newcombe's from two Wilson intervals [2]_.
 
@@ -240,8 +240,8 @@ def paired_t_test(a: ArrayLike, b: ArrayLike, *, confidence_level: float = 0.95)
     """Cross-validated paired t-test: the plain one, which is too optimistic.
 
     The training sets of the folds overlap, so that the differences are not independent, and their
-    variance over the folds is smaller than that of their mean over new data. Where nothing
-    differs it says "significant" too often: use `corrected_t_test`.
+    variance over the folds is smaller than that of their mean over new data. If the models do not
+    differ, it says "significant" too often: use `corrected_t_test`.
 
     Parameters
     ----------
@@ -442,7 +442,7 @@ def mcnemar_test(
 ) -> Significance:
     """McNemar's test of two classifiers on the same test objects.
 
-    Only the objects on which exactly one of both is wrong count.
+    Only objects on which exactly one of the two classifiers is wrong count.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def mcnemar_test(
     Returns
     -------
     Significance
-        `statistic` is chi-squared, or the smaller one of both counts if the test is exact.
+        `statistic` is chi-squared, or the smaller of the two counts if the test is exact.
 
     References
     ----------

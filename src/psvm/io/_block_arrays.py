@@ -140,7 +140,7 @@ class AnnDataStore(Store):
                 raise DataError(
                     "X is stored by columns (csc): each block of rows would read all of it.",
                     file=path,
-                    advice="Write it anew with X as a csr_matrix.",
+                    advice="Write it again with X as a csr_matrix.",
                 )
         self._read, self._obs = read, group["obs"]
         self.names = [str(name) for name in read(group["var"]).index]

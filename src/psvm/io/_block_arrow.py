@@ -164,7 +164,7 @@ class TextFile(ArrowFile):
             raise DataError(
                 "The cells are separated by blanks.",
                 file=self.path,
-                advice="Separate them by commas, semicolons or tabs to read the file by blocks.",
+                advice="Separate them by commas, semicolons or tabs to read the file in blocks.",
             )
         return dialect
 
@@ -222,7 +222,7 @@ class TextFile(ArrowFile):
                 file=self.path,
                 line=self.dialect.line + row - 1,
                 column=place + 1,
-                advice="Fix the cell, or leave out the column by features=.",
+                advice="Fix the cell, or leave out the column with features=.",
             )
         if width is not None:
             line = self.dialect.line + int(width[1]) - 1

@@ -61,7 +61,7 @@ def choose_columns(files, target, weight, features, target_type):
         places = [find_column(f, known, first.path, "one of features") for f in features]
         chosen = [known[place] for place in places]
     if not chosen:
-        raise DataError("There is no column of features.", file=first.path)
+        raise DataError("There are no feature columns.", file=first.path)
     if target in chosen:
         raise DataError(f"The target {target!r} is one of the features.", file=first.path)
     text = target_type == "text"
@@ -86,7 +86,7 @@ def _check_columns(file, columns, every, first):
         raise DataError(
             f"The column {min(others)!r} is not in {first.path}.",
             file=file.path,
-            advice="Name the columns that are wanted by features=.",
+            advice="Name the columns to use with features=.",
         )
     for name in (*columns.features, *filter(None, [columns.weight])):
         why = file.why_not_numbers(name)
@@ -94,7 +94,7 @@ def _check_columns(file, columns, every, first):
             raise DataError(
                 f"The column {name!r} {why}, not numbers.",
                 file=file.path,
-                advice="Leave it out by features=, or write it as numbers.",
+                advice="Leave it out with features=, or write it as numbers.",
             )
 
 

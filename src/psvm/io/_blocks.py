@@ -31,7 +31,7 @@ def open_blocks(
     memory: float = 64.0,
     target_type: Literal["auto", "text", "number"] = "auto",
 ) -> RowBlocks:
-    r"""Rows of files that need not fit into memory, as blocks that `PSVC` and `PSVR` are fitted to.
+    r"""Open files that need not fit into memory as blocks of rows, to fit `PSVC` and `PSVR`.
 
     Columns are found by name; their types and names are checked in all files at once, before the
     first row is read. Features are numbers: text and missing values are errors that name the file,
@@ -46,22 +46,22 @@ def open_blocks(
         array X or the only one, and target and weights are arrays beside it; in AnnData they are
         columns of obs.
     target : str or int
-        Name or place of the column of labels or numbers. The columns of a matrix without names are
+        Name or index of the target column. The columns of a matrix without names are
         called x0, x1, ...
     weight : str or int, default=None
-        Name or place of a column of weights of the rows.
+        Name or index of the column with the sample weights.
     features : list of str, default=None
-        The columns that are used, in this order. None takes all others, and then all files must
+        The columns to use, in this order. None takes all other columns; all files must then
         have the same columns.
     memory : float, default=64
-        Megabytes that the features of a block may take. Reading needs a few times as much.
+        Largest size of the features of a block in megabytes. Reading needs a few times as much.
     target_type : {"auto", "text", "number"}, default="auto"
-        What the target is; "auto" looks at the first file.
+        The type of the target; "auto" looks at the first file.
 
     Returns
     -------
     RowBlocks
-        It can be read again and again; no file is open in between.
+        They can be read repeatedly; no file is open in between.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _opened(path, target, features):
     readers = {"parquet": ParquetFile, "feather": FeatherFile}
     if kind not in readers:
         raise DataError(
-            f"Files of the format {kind} are not read by blocks.",
+            f"Files of the format {kind} cannot be read in blocks.",
             file=path,
             advice="Write the rows as Parquet, Feather, CSV, npy, zarr or HDF5.",
         )

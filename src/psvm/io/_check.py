@@ -33,8 +33,8 @@ def check_file(path: StrPath, **options: Any) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Errors first, then warnings, then what was detected. Without an error the file can be
-        read with these options.
+        Errors first, then warnings, then what was detected. If there are no errors, the file can
+        be read with these options.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _gathered(found):
         if same[kind] <= ALIKE or seen[kind] < ALIKE:
             kept.append(finding)
         elif seen[kind] == ALIKE:
-            more = f"{same[kind] - ALIKE + 1} more cells of column {finding.column} are like that."
+            more = f"{same[kind] - ALIKE + 1} more such cells in column {finding.column}."
             kept.append(Finding(finding.severity, more, finding.line, finding.column))
     return kept
 
@@ -138,7 +138,7 @@ def _look_at(table):
     y, names = table.y, table.row_names
     found = find_warnings(table.X, y, names=table.feature_names, classes=_are_classes(y))
     if names is not None and len(set(names)) < len(names) and table.X.ndim == 2:
-        found.append(Finding(Severity.WARNING, "Some names of rows come more than once."))
+        found.append(Finding(Severity.WARNING, "Some row names are repeated."))
     # Python sorts stably: errors first, else the order in which they were found.
     return sorted(found, key=lambda finding: finding.severity is not Severity.ERROR)
 

@@ -296,7 +296,7 @@ class Reading:
             if self.options.transpose:
                 advice = {"advice": self._advise_transposed(cells)}
             elif self.n == 0 and not self.dialect.has_header:
-                advice = {"advice": "If the first line names the columns, say header=True."}
+                advice = {"advice": "If the first line names the columns, use header=True."}
             raise self.complaints.not_a_number(line, column, cell, **advice)
 
     def _may_be_text(self, column):

@@ -45,7 +45,7 @@ class ColumnDescription:
     missing : float
         Share of the rows without a value, in percent.
     use : str
-        What would be done with it.
+        How the column would be used.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class FileDescription:
     classes : dict of str to int, or None
         Rows of each class, if the target looks like classes.
     options : dict
-        Options of `read_table` with which the file can be read, as far as they are known.
+        Options of `read_table` with which the file can be read, as far as known.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class FileDescription:
 
 
 def describe_file(path: StrPath, **options: Any) -> FileDescription:
-    r"""Describe each column of a data file and what would be done with it.
+    r"""Describe each column of a data file and how it would be used.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ class _Survey:
                    for j, c in enumerate(columns)]  # fmt: skip
         self._missing(columns)
         if not any(column.used for column in columns):
-            self.found.append(Finding(Severity.ERROR, "There is no column left to learn from."))
+            self.found.append(Finding(Severity.ERROR, "No column is left to learn from."))
         return columns
 
     def _numbers(self, columns):
@@ -281,11 +281,11 @@ class _Survey:
         if kind is Kind.CATEGORY:
             return Column(name, kind, levels=tuple(sorted({c for c in cells if c is not None})))
         if kind is not None:
-            return Column(name, kind, kind is Kind.DATE, why="" if kind is Kind.DATE else "as said")
+            return Column(name, kind, kind is Kind.DATE, why="" if kind is Kind.DATE else "by type")
         column, problem = judge_text(name, cells, raw.decimal, self.options.categorical)
         if problem == "date":
-            advice = f"Say types={{{name!r}: 'date'}} to use the days since 1970-01-01."
-            self._complain(f"Column {name!r} holds dates, which are no numbers.", j, advice)
+            advice = f"Set types={{{name!r}: 'date'}} to use the days since 1970-01-01."
+            self._complain(f"Column {name!r} holds dates, not numbers.", j, advice)
             self.advice.setdefault("types", {})[name] = "date"
         elif problem == "mixed":
             self._complain_of_words(j, name, cells)
@@ -305,15 +305,13 @@ class _Survey:
         more = f" and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else ""
         if len(words) == 1:
             (word,) = words
-            advice = f"If it stands for a missing value, say na_values=[{word!r}]."
+            advice = f"If it stands for a missing value, use na_values=[{word!r}]."
             self.advice.setdefault("na_values", []).append(word)
         else:
-            advice = (
-                f"Fix the cells; if these are words, types={{{name!r}: 'category'}}; or ignore it."
-            )
+            advice = f"Fix the cells; for words use types={{{name!r}: 'category'}}; or ignore it."
             self.advice.setdefault("ignore", []).append(name)
         text = (
-            f"{len(rows)} of {len(cells)} cells of column {name!r} are no numbers: {shown}{more}."
+            f"{len(rows)} of {len(cells)} cells of column {name!r} are not numbers: {shown}{more}."
         )
         self._complain(text, j, advice, rows[0])
 
@@ -352,7 +350,7 @@ class _Survey:
             self.advice["missing"] = "nan"
             if self.options.missing == "error":
                 text = f"{cells} cells are missing, in {rows.sum()} of {raw.n_rows} rows."
-                advice = "Say missing='nan' to fill them in, or missing='drop' to leave rows out."
+                advice = "Use missing='nan' to fill them in, or missing='drop' to leave rows out."
                 self.found.append(Finding(Severity.ERROR, text, advice=advice))
         if self.absent.any() and self.options.missing != "drop":
             text = f"The target is missing in {self.absent.sum()} of {raw.n_rows} rows."
@@ -440,7 +438,7 @@ class _Survey:
                         Severity.WARNING,
                         f"{level!r} in column {column.name!r} ({counts[level]} rows) looks like a "
                         "missing value.",
-                        column=j + 1, advice=f"If so, say na_values=[{level!r}].",
+                        column=j + 1, advice=f"If so, use na_values=[{level!r}].",
                     )  # fmt: skip
         values = self.raw.values
         if not len(values) or not values.shape[1]:
@@ -454,7 +452,7 @@ class _Survey:
                     Severity.WARNING,
                     f"{low[k]:g} in column {self.raw.names[j]!r} looks like a missing value; all "
                     "others are at least 0.",
-                    column=j + 1, advice=f"If so, say na_values=['{low[k]:g}'].",
+                    column=j + 1, advice=f"If so, use na_values=['{low[k]:g}'].",
                 )  # fmt: skip
 
 
@@ -484,7 +482,7 @@ def _determine(X, y, classes, names):
                 Severity.WARNING,
                 f"Column {name!r} alone determines the target: {how}.",
                 column=k + 1,
-                advice="Leave it out unless it is known beforehand.",
+                advice="Leave it out unless it is known before the target.",
             )
 
 
@@ -496,11 +494,11 @@ def _says(values, code, classes):
     if (code[1:] != code[:-1])[same].any():
         return None  # one value has several targets
     if len(np.unique(values)) <= len(values) // 2:
-        return "each of its values has one target only"
+        return "each of its values has only one target"
     changes = np.count_nonzero(code[1:] != code[:-1])
     if classes and changes == len(np.unique(code)) - 1:
-        return "each class has a range of its own"
+        return "each class has its own range"
     steps = np.diff(code)
     if not classes and (np.all(steps >= 0) or np.all(steps <= 0)):
-        return "it rises or falls with it in every row"
+        return "it rises or falls with the target in every row"
     return None

@@ -71,14 +71,14 @@ class Severity(enum.Enum):
     ERROR = "error"
     """The file cannot be used."""
     WARNING = "warning"
-    """It can be used, but the result may not be what is wanted."""
+    """The file can be used, but the result may be wrong."""
     INFO = "info"
     """What was detected."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that `check_file` has to say.
+    """One result of `check_file`.
 
     Attributes
     ----------

@@ -526,8 +526,8 @@ def _check_lengths(table, options):
             f"There are {len(table.y)} targets for {n} rows"
             + (" of the transposed matrix." if options.transpose else "."),
             file=table.source,
-            advice="The target is that of the samples; give it by target_file if this file holds "
-            "another one.",
+            advice="The target must belong to the samples; use target_file if this file has "
+            "another target.",
         )
     for names, length, what in ((table.row_names, n, "rows"), (table.feature_names, p, "columns")):
         if names is not None and len(names) != length:

@@ -108,5 +108,5 @@ def _unreadable(path, reason):
     return DataError(
         f"This is not a readable h5ad file: {reason}.",
         file=path,
-        advice="Copy or download it again, or write it anew with anndata.",
+        advice="Copy or download it again, or write it again with anndata.",
     )

@@ -71,7 +71,7 @@ def judge_text(name, cells, decimal, categorical):
     if not levels:
         return Column(name, Kind.TEXT, False, why="it has no values"), None
     if date_form(levels):
-        return Column(name, Kind.DATE, False, why="dates are no numbers"), "date"
+        return Column(name, Kind.DATE, False, why="dates are not numbers"), "date"
     if categorical == "onehot":
         return Column(name, Kind.CATEGORY, levels=levels), None
     numbers = sum(counts[level] for level in levels if _is_number(level, decimal))
@@ -129,7 +129,7 @@ def days_of(cell):
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=datetime.UTC)
         return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)).total_seconds() / 86400
-    raise ValueError(f"{cell!r} is no date such as 2024-03-01 or 1.3.2024")
+    raise ValueError(f"{cell!r} is not a date such as 2024-03-01 or 1.3.2024")
 
 
 def relates_rows(X, names, row_names):

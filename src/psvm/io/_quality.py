@@ -46,9 +46,9 @@ def find_warnings(X, y=None, *, names=None, classes=False, scaled=False, most=MO
     classes : bool, default=False
         Whether y holds classes.
     scaled : bool, default=False
-        Whether the scales of the columns do not matter.
+        Whether the model ignores the scales of the columns.
     most : int, default=20
-        Findings of one kind.
+        Largest number of findings of one kind.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def _some(found, most, what):
     """The first findings, and how many more there are."""
     first = list(islice(found, most + 1))
     if len(first) > most:
-        more = f"{1 + sum(1 for _ in found)} more {what} are like that."
+        more = f"{1 + sum(1 for _ in found)} more {what} have the same problem."
         first[most] = replace(first[most], message=more, column=None, advice="")
     return first
 
@@ -156,14 +156,14 @@ def _leaks(columns, y):
         return
     for k in np.flatnonzero(np.abs(K.rmatvec(target)) > LEAK * np.linalg.norm(target)):
         message = "is almost the target itself."
-        yield columns.warning(k, message, "Leave it out unless it is known beforehand.")
+        yield columns.warning(k, message, "Leave it out unless it is known before the target.")
 
 
 def _repeated_rows(X):
     n = X.shape[0]
     repeated = n - len(set(row_digests(X)))
     if repeated:
-        message = f"{repeated} of {n} rows repeat other ones."
+        message = f"{repeated} of {n} rows repeat other rows."
         yield _warning(message, "In cross-validation copies fall into training and test sets.")
 
 

@@ -184,14 +184,14 @@ def _judge_text(raw, options, j, cells):
     if kind == Kind.DATE:
         return Column(name, Kind.DATE)
     if kind in (Kind.IDENTIFIER, Kind.TEXT):
-        return Column(name, kind, False, why="it is said to be one")
+        return Column(name, kind, False, why="by type")
     column, problem = judge_text(name, cells, raw.decimal, options.categorical)
     if problem == "date":
         row = _first(cells, lambda cell: True)
         raise raw.error(
-            f"{cells[row]!r} in column {name!r} is a date, and dates are no numbers.",
+            f"{cells[row]!r} in column {name!r} is a date, not a number.",
             j, row,
-            f"Say types={{{name!r}: 'date'}} to use the days since 1970-01-01, or ignore it.",
+            f"Set types={{{name!r}: 'date'}} to use the days since 1970-01-01, or ignore it.",
         )  # fmt: skip
     if problem == "mixed":
         code = ord(raw.decimal)
@@ -199,8 +199,8 @@ def _judge_text(raw, options, j, cells):
         raise raw.error(
             f"{cells[row]!r} in column {name!r} is not a number, but most of its cells are.",
             j, row,
-            f"Fix the cell; if it stands for a missing value, say na_values=[{cells[row]!r}]; if "
-            f"these are words, types={{{name!r}: 'category'}}; or ignore the column.",
+            f"Fix the cell; if it stands for a missing value, use na_values=[{cells[row]!r}]; for "
+            f"words use types={{{name!r}: 'category'}}; or ignore the column.",
         )  # fmt: skip
     return column
 
@@ -220,9 +220,9 @@ def _refuse_nothing(raw, columns):
         return
     reasons = [f"{column.name!r} ({column.why})" for column in columns if column.why]
     raise DataError(
-        f"There is no column left to learn from: {_some(reasons)}.",
+        f"No column is left to learn from: {_some(reasons)}.",
         file=raw.source,
-        advice=f"Say what a column is, such as types={{{raw.names[0]!r}: 'number'}}.",
+        advice=f"Set the type of a column, such as types={{{raw.names[0]!r}: 'number'}}.",
     )
 
 
@@ -262,7 +262,7 @@ def _warn_of_doubtful(columns):
     for level, names in sorted(found.items()):
         warnings.warn(
             f"{level!r} is taken for a level of {_some(names)}. If it stands for a missing value, "
-            f"say na_values=[{level!r}].",
+            f"use na_values=[{level!r}].",
             UserWarning,
             stacklevel=6,
         )
@@ -298,7 +298,7 @@ def by_name(schema, names, source, taken=()):
     if absent:
         raise DataError(
             f"There is no column {_some([repr(name) for name in absent])}; the model needs "
-            f"{schema.n_columns} columns, and {len(absent)} of them are not there.",
+            f"{schema.n_columns} columns, and {len(absent)} of them are missing.",
             file=source,
             advice=suggestion(absent[0], names),
         )
@@ -347,8 +347,8 @@ def matrix_of(raw, used):
     if unseen:
         shown = "; ".join(f"{name}: {_some(levels)}" for name, levels in unseen.items())
         warnings.warn(
-            f"Some levels were not there when the model was fitted: {shown}. They count as rare "
-            "levels if there were such, else as none of the known ones.",
+            f"Some levels were not in the training data: {shown}. They count as rare levels if "
+            "the training data had rare levels; otherwise all their columns are 0.",
             UserWarning,
             stacklevel=5,
         )
@@ -432,7 +432,7 @@ def _target_markers(raw, options, cells):
     for word in classes:
         warnings.warn(
             f"{word!r} is taken for a class of the target {raw.names[raw.target]!r}, in "
-            f"{cells.count(word)} rows. If these rows have no target, say na_values=[{word!r}].",
+            f"{cells.count(word)} rows. If these rows have no target, use na_values=[{word!r}].",
             UserWarning,
             stacklevel=5,
         )

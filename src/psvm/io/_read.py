@@ -71,7 +71,7 @@ def read_table(
     leave_out: bool = True,
     sheet: str | int | None = None,
 ) -> Table:
-    r"""Read a file with data, and say what was detected.
+    r"""Read a data file, and report what was detected.
 
     Parameters
     ----------
@@ -80,49 +80,49 @@ def read_table(
         (extra `io`), FASTA, AnnData h5ad (extra `anndata`). It may be compressed by gzip, bzip2,
         xz, zip (one member) or zstandard.
     target : str or int, default=None
-        Name or place (from 0, negative from the end) of the target column. In a transposed table
+        Name or index (from 0, negative from the end) of the target column. In a transposed table
         the name of the row, in npz the name of the array, in h5ad a column of `obs`. In FASTA a
         word, for headers with ``word=value``, or a regular expression with a group.
     target_file : str or path-like, default=None
-        A file with the target: a column, or names of rows and targets, which are then matched.
+        A file with the target: a column, or row names and targets, which are matched by row name.
     transpose : bool, default=False
         Whether the columns are the samples, as in tables of genes x samples.
     header, row_names : "auto" or bool, default="auto"
-        Whether there is a line with the names of the columns and a column with the names of the
-        rows; the latter also by name or place.
+        Whether there is a line with the names of the columns, and a column with the names of the
+        rows; `row_names` may also be the name or index of that column.
     delimiter, decimal, encoding : str, default="auto"
-        How text is written. The encoding is UTF-8 unless a byte order mark says UTF-16.
+        Format of text. The encoding is UTF-8 unless a byte order mark says UTF-16.
     format : str, default="auto"
         "csv", "xlsx", "svmlight", "npy", "npz", "mtx", "parquet", "feather", "fasta" or "h5ad";
         "auto" looks at the content, then at the name.
     missing : {"error", "nan", "drop"}, default="error"
-        What to do about missing values: name them in an error, keep them as NaN, or leave out the
-        rows that have any.
+        What to do with missing values: raise an error that names them, keep them as NaN, or leave
+        out their rows.
     categorical : {"auto", "error", "onehot", "drop"}, default="auto"
-        What to do about columns that are not numbers: name the cell in an error, make a column of
-        0 and 1 for each value, or leave out the column. With a schema "auto" takes words with few
-        values for a category and leaves out others, and "onehot" takes all for categories; without
-        one "auto" is "error".
+        What to do with columns that are not numbers: raise an error that names the cell, make a
+        column of 0 and 1 for each value, or leave out the column. With a schema, "auto" treats
+        words with few values as a category and leaves out others, and "onehot" treats all as
+        categories. Without a schema, "auto" is "error".
     features : list of str, default=None
-        The features wanted, in this order; other columns are not looked at.
+        The features to read, in this order; other columns are ignored.
     ignore : list of str or int, default=()
         Columns to leave out (rows if transposed).
     schema : Schema, "infer" or None, default=None
-        "infer" finds out what the columns are, see `Schema`. A schema finds its columns by name.
+        "infer" detects the types of the columns, see `Schema`. A schema finds its columns by name.
     na_values : list of str, default=None
-        Further cells that stand for a missing value, beside the empty ones and those of pandas or,
-        if one is given, of the schema.
+        More markers of missing values, in addition to the empty cell and the markers of pandas or,
+        if given, of the schema.
     keep_default_na : bool, default=True
-        Whether the cells that pandas takes for missing are so here. One of them that is a class of
-        the target, such as "None", stays a class, with a warning, unless `na_values` has it.
+        Whether to use the markers of missing values of pandas. A marker that is a class of the
+        target, such as "None", stays a class, with a warning, unless it is in `na_values`.
     types : dict, default=None
-        What some columns are, by name: "number", "category", "date", "identifier", "text" or
-        "ignored". With a schema.
+        Types of some columns, by name: "number", "category", "date", "identifier", "text" or
+        "ignored". Needs a schema.
     leave_out : bool, default=True
         Whether ``schema="infer"`` leaves out columns that are constant or name the rows.
     sheet : str or int, default=None
-        The sheet of an Excel file by its name or its number from 1; by default the first one that
-        has cells.
+        The sheet of an Excel file, by its name or its number from 1; by default the first one that
+        is not empty.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def read_table(
     Raises
     ------
     DataError
-        If the file cannot be used; it names file, line and column.
+        If the file cannot be used; the message names file, line and column.
 
     Examples
     --------
@@ -264,7 +264,7 @@ def join_target(table, options):
         raise DataError(
             f"There are {len(values)} targets for {n} rows of {table.source}.",
             file=options.target_file,
-            advice="With the same names of rows in both files they are matched by name.",
+            advice="If both files have the same row names, rows are matched by name.",
         )
     table.y, table.target_name = as_labels(values), title
 

@@ -37,9 +37,9 @@ class Kind(enum.StrEnum):
 
     NUMBER = "number"
     CATEGORY = "category"
-    """Words of which each is one of a few levels."""
+    """Words with a few levels."""
     DATE = "date"
-    """Used as days since 1970-01-01 if that is asked for."""
+    """Used as days since 1970-01-01 if requested."""
     IDENTIFIER = "identifier"
     """A name or number of the row."""
     TEXT = "text"
@@ -60,7 +60,7 @@ class Column:
     used : bool
         Whether it is a feature of the model.
     levels : tuple of str
-        Those of a category, sorted.
+        The levels of a category, sorted.
     why : str
         Why it is left out; empty if it is used.
 
@@ -89,9 +89,9 @@ class Column:
 class Schema:
     r"""What the columns of a table are, and what a model does with them.
 
-    `read_table` makes one if ``schema="infer"``, and applies one to a new table: columns are found
-    by name, whatever their order. The matrix has a column for each column in use, in their order.
-    A category is coded there by the place of its level; the ColumnTransformer of `transformer`
+    `read_table` makes a schema if ``schema="infer"``, and applies one to a new table: columns are
+    found by name, in any order. The matrix has a column for each column in use, in their order.
+    It holds a category as the index of its level; the ColumnTransformer of `transformer`
     encodes it.
 
     Attributes
@@ -101,23 +101,23 @@ class Schema:
     n_columns : int
         Number of columns in use.
     named : bool
-        Whether the columns have names; else they are found by their places.
+        Whether the columns have names; otherwise they are found by their positions.
     target : str or None
         Name of the target.
     target_levels : tuple or None
-        Classes; None for numbers.
+        The classes; None for regression.
     row_names : str or None
         The column with the names of the rows.
     missing : {"error", "drop", "impute"}
-        What is done about missing values, of numbers and categories alike. "impute" fills in the
+        What to do with missing values of numbers and categories. "impute" fills in the
         median or the most frequent level.
     na_values : tuple of str
         Cells that stand for a missing value.
     transpose : bool
         Whether the columns of the table are the rows of the file.
     delimiter : str or None
-        What separated the cells of a text file; tried first in new ones, as a file of one column
-        and a decimal comma does not tell.
+        The delimiter of a text file. It is tried first in new files, because a file of one column
+        with a decimal comma does not show its delimiter.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class Schema:
         Parameters
         ----------
         by : {"place", "name"}, default="place"
-            How it finds its columns: by their places in the matrix of a `Table`, or by their names
+            How it finds its columns: by position in the matrix of a `Table`, or by name
             in a DataFrame with categories as strings.
 
         Returns
@@ -281,7 +281,7 @@ class Schema:
         for place, (kind, used, levels, why) in special.items():
             j = int(place)
             if not 0 <= j < len(names) or type(used) is not bool:
-                raise TypeError("a column is not there")
+                raise TypeError("a column is missing")
             columns[j] = Column(names[j], Kind(kind), used, _strings(levels), str(why))
         levels = content["target_levels"]
         schema = cls(

@@ -117,9 +117,9 @@ class Table:
     format : str
         What the file is, such as "csv".
     row_numbers : ndarray of int or None
-        The number of each row in the file, from 1; rows that were left out have none.
+        The number of each row in the file, from 1, without the rows that were left out.
     schema : Schema or None
-        What the columns are, if `read_table` was asked for it.
+        The types of the columns, if `read_table` was given `schema`.
 
     Examples
     --------

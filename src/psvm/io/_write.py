@@ -44,20 +44,20 @@ def write_table(
 ) -> list[str]:
     """Write data to a file of another format, atomically.
 
-    Numbers in text are written with all digits, so that reading gives the same bits.
+    Numbers in text are written with all digits, so that reading gives the same values.
 
     Parameters
     ----------
     data : Table, ndarray, sparse matrix or array of sequences
     path : str or path-like
-        Its suffix tells the format; ".gz", ".bz2" and ".xz" compress text.
+        The suffix gives the format; ".gz", ".bz2" and ".xz" compress text.
     y : array-like, default=None
-        The target; that of a `Table` by default, as are the names.
+        The target. Target and names of a `Table` are used by default.
     feature_names, row_names : list of str, default=None
     target_name : str, default=None
         Name of the target column, "target" by default.
     format : str, default="auto"
-        As for `read_table`; "auto" goes by the suffix, and is CSV if that is not known.
+        As for `read_table`; "auto" uses the suffix, and CSV if the suffix is unknown.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def write_table(
     _check(table)
     kind = _format_of(path) if format == "auto" else format
     if kind not in _WRITERS:
-        raise ValueError(f"format: {kind} files are read, but not written. Write CSV instead.")
+        raise ValueError(f"format: {kind} files can be read, but not written. Write CSV instead.")
     sequences = table.X.ndim == 1
     if sequences != (kind == "fasta"):
         raise ValueError(f"format: {kind} files hold {'numbers' if sequences else 'sequences'}.")

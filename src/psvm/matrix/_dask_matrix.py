@@ -30,8 +30,8 @@ class DaskMatrix(DataMatrix):
     The chunks are computed once and kept in the memory of the workers, in float64 or float32; a
     chunk whose worker is lost is computed again. ``K a`` brings one number per row to the client,
     ``K'v`` one number per column and chunk through a tree of sums, and the columns of a working set
-    their stored entries. So vectors with an entry for each row or column fit into the memory of the
-    client; K need not.
+    their stored entries. Vectors with an entry for each row or column must fit into the memory of
+    the client; K need not.
 
     Parameters
     ----------

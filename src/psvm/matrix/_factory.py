@@ -14,7 +14,7 @@ from ._sparse import SparseMatrix
 
 
 def as_matrix(K: MatrixLike | DataMatrix) -> DataMatrix:
-    """Wrap K as a `DataMatrix`; the only place where the storage of K is looked at.
+    """Wrap K as a `DataMatrix`; the only place that depends on how K is stored.
 
     Parameters
     ----------

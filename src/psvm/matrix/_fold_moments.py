@@ -18,21 +18,21 @@ from ._moments import LEAST, Moments
 class FoldMoments:
     """`Moments` of rows, kept apart by the fold of a cross-validation that each row is in.
 
-    They add up like moments, fold by fold: ``a + b`` are those of two sets of rows together,
-    ``a - b`` those without some rows. `MomentsPlan.moments` makes them.
+    They add up like moments, fold by fold: ``a + b`` are the sums of two sets of rows together,
+    and ``a - b`` removes rows. `MomentsPlan.moments` makes them.
 
     Parameters
     ----------
     folds : tuple of (Moments or None)
-        Those of each fold; None for a fold without rows.
+        Moments of each fold; None for a fold without rows.
     rest : Moments or None
-        Those of the rows that are in no fold: they always train.
+        Moments of the rows that are in no fold: they are always used for training.
     n_rows : int
         The number of rows with weight.
     plan : str
         The key of the plan that says what was summed. Sums of different plans do not add up.
     n_terms : int
-        Terms that were added one after the other, at most: rounding grows with them.
+        Largest number of terms that were added one after the other: rounding grows with it.
 
     Examples
     --------
@@ -72,7 +72,7 @@ class FoldMoments:
         """
         groups = list(groups)
         if len(groups) < 2:
-            raise ValueError(f"Folds are two or more groups of rows, got {len(groups)}.")
+            raise ValueError(f"by_group needs two or more groups of rows, got {len(groups)}.")
         for other in groups[1:]:
             groups[0]._check_like(other)
         n_rows = sum(group.n_rows for group in groups)
@@ -86,7 +86,7 @@ class FoldMoments:
         return self._sum((*self.folds, self.rest))
 
     def without(self, fold: int) -> Moments:
-        """The moments of all rows but those of a fold, added up from the other folds.
+        """The moments of all rows outside a fold, added up from the other folds.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ def _taken(a, b):
     if b is None:
         return a
     if a is None:
-        raise ValueError("The rows to be taken away are not among those that were summed.")
+        raise ValueError("The rows to be removed are not among those that were summed.")
     return None if abs(a.weight - b.weight) <= LEAST * a.weight else a - b
 
 

@@ -36,10 +36,10 @@ LEAST = 1e-12
 class Moments:
     """Weight, means and centred cross products of the columns of K and of targets.
 
-    They are all that the P-SVM needs of its rows, for each C and each epsilon, and they add up:
-    the moments of two sets of rows together are ``a + b``, those without some rows ``a - b``.
-    So blocks of a file, folds of a cross-validation and several sites are the same thing. Make
-    them by `Moments.of`.
+    They are all that the P-SVM needs of its rows, for any C and epsilon, and they add up:
+    ``a + b`` are the moments of two sets of rows together, and ``a - b`` removes rows.
+    The sets may be blocks of a file, folds of a cross-validation or several sites. Make
+    moments with `Moments.of`.
 
     With the weights w, ``Z = [K, Y]``, ``W = sum(w)`` and ``m = w'Z / W``, the centred products
     are ``S = (Z - 1 m')' diag(w) (Z - 1 m')``. Two sets have::
@@ -48,8 +48,8 @@ class Moments:
         m = (W1 m1 + W2 m2) / W
         S = S1 + S2 + (W1 W2 / W) (m1 - m2)(m1 - m2)'
 
-    Means are kept as a sum of two numbers, so that large means cost no digits. Adding loses none
-    either. Taking away loses those by which S exceeds what is left: a column that keeps less
+    Means are stored as a sum of two numbers, so that large means cost no digits. Adding loses no
+    digits either. Subtracting loses digits if little of S is left: a column that keeps less
     than 1e-8 of its sum of squares counts as constant.
 
     Parameters
@@ -57,7 +57,7 @@ class Moments:
     weight : float
         W.
     origin, rest : ndarray of shape (P + T,)
-        Terms of the means, ``m = origin + rest``, the second one small.
+        The two terms of the means, ``m = origin + rest``, where `rest` is small.
     cross : ndarray of shape (P + T, P + T)
         S.
     n_targets : int
@@ -99,7 +99,7 @@ class Moments:
         y : array-like of shape (L,) or (L, T)
             One or more targets.
         sample_weight : array-like of shape (L,), default=None
-            Weights of the rows. A weight of 2 is the same as the row twice, 0 as without it.
+            Weights of the rows. A weight of 2 is the same as repeating the row, 0 leaves it out.
 
         Returns
         -------
@@ -163,14 +163,14 @@ class Moments:
         return product if self._norms[place] > 0 else np.zeros_like(product)
 
     def coef(self, alpha: np.ndarray, target: int = 0) -> tuple[np.ndarray, float]:
-        """Coefficients of the raw columns and the intercept, which go with alpha.
+        """Coefficients of the raw columns and the intercept that belong to alpha.
 
         Parameters
         ----------
         alpha : ndarray of shape (P,)
             In the units of the standardised columns.
         target : int, default=0
-            Which of the targets.
+            Index of the target.
 
         Returns
         -------
@@ -184,8 +184,8 @@ class Moments:
     def squared_error(self, coef: ArrayLike, intercept: float, target: int = 0) -> float:
         """``sum_i w_i (y_i - K_i coef - intercept)^2`` over the rows behind the moments.
 
-        The rounding error is a share of ``sum_i w_i (|y_i| + |K_i| |coef|)^2``. Where the rows are
-        at hand and coefficients are large, take the residuals of the rows instead.
+        The rounding error is a share of ``sum_i w_i (|y_i| + |K_i| |coef|)^2``. If coefficients
+        are large and the rows are available, use the residuals of the rows instead.
 
         Parameters
         ----------
@@ -193,7 +193,7 @@ class Moments:
             Coefficients of the raw columns.
         intercept : float
         target : int, default=0
-            Which of the targets.
+            Index of the target.
 
         Returns
         -------
@@ -230,7 +230,7 @@ class Moments:
                 raise IndexError
         except (IndexError, ValueError, TypeError):
             raise ValueError(
-                f"columns must be indices or marks of the {self.n_columns} columns, got "
+                f"columns must be indices or booleans for the {self.n_columns} columns, got "
                 f"{shown(columns)}."
             ) from None
         index = np.append(chosen, np.arange(self.n_columns, len(self.origin)))
@@ -281,7 +281,7 @@ class Moments:
         weight = self.weight - other.weight
         if weight <= LEAST * self.weight:
             raise ValueError(
-                f"Rows of weight {other.weight:g} cannot be taken from rows of weight "
+                f"Rows of weight {other.weight:g} cannot be removed from rows of weight "
                 f"{self.weight:g}: some must be left."
             )
         difference = self._difference(other)
@@ -290,7 +290,7 @@ class Moments:
         squares, before = cross.diagonal(), self.cross.diagonal()
         if (squares < -SMALL * before).any():
             raise ValueError(
-                "The rows to be taken away vary more than all rows: they are not among them."
+                "The rows to be removed vary more than all rows: they are not among them."
             )
         lost = np.flatnonzero(squares <= SMALL * before)
         cross[lost] = cross[:, lost] = 0.0
@@ -314,8 +314,8 @@ class Moments:
         mine, its = (self.n_columns, self.n_targets), (other.n_columns, other.n_targets)
         if mine != its:
             raise ValueError(
-                f"Moments of {mine[0]} columns and {mine[1]} targets do not go with moments of "
-                f"{its[0]} columns and {its[1]} targets."
+                f"Moments of {mine[0]} columns and {mine[1]} targets cannot be combined with those "
+                f"of {its[0]} columns and {its[1]} targets."
             )
 
     def _place(self, target):
@@ -355,6 +355,6 @@ def moments_of(matrix, Y, weights):
         where = f"column {wrong[0]} of K" if wrong[0] < P else "y"
         raise ValueError(
             f"There are NaN, infinity or numbers whose squares exceed double precision in {where}. "
-            "Impute or leave out what is missing, and divide by the largest entry."
+            "Impute or leave out missing values, and divide by the largest entry."
         )
     return Moments(float(weights.sum()), origin, rest, cross, len(origin) - P)

@@ -30,7 +30,7 @@ class RowBlock(NamedTuple):
 
 
 class RowBlocks:
-    """Rows of data in blocks: what `PSVC` and `PSVR` are fitted to where X does not fit in memory.
+    """Rows of data in blocks, to fit `PSVC` and `PSVR` if X does not fit into memory.
 
     Only one block is in memory at a time. Each is checked when it is read, and an error names the
     block and its rows.
@@ -39,15 +39,15 @@ class RowBlocks:
     ----------
     source : array, memory map, sparse matrix, list, callable or iterable
         The rows X, which are cut into blocks; or blocks as tuples ``(X, y)`` or ``(X, y, weights)``
-        in a list or any other collection that can be gone through again, or from a callable that
-        returns a new iterator of them each time. An iterator, such as a generator, can be read
-        once: that is enough for the sums, while landmarks and scaling come from its first blocks.
+        in a list or any other collection that can be read repeatedly, or from a callable that
+        returns a new iterator of blocks each time. An iterator, such as a generator, can be read
+        only once; landmarks and scaling then come from its first blocks.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-        Labels or numbers, if `source` is X.
+        Labels or regression targets, if `source` is X.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows, if `source` is X.
     memory : float, default=64
-        Megabytes that a block of X may have, if `source` is X.
+        Largest size of a block of X in megabytes, if `source` is X.
     names : list of str, default=None
         Names of the columns; None takes those of the first block if it is a DataFrame.
 
@@ -88,11 +88,11 @@ class RowBlocks:
             self._open, self.rereadable = _cutter(source, y, sample_weight, memory), True
         elif _has_shape(source):
             raise ValueError(
-                "RowBlocks needs y beside a matrix X; or blocks (X, y) in a list, from a callable "
+                "RowBlocks needs a matrix X with y, or blocks (X, y) in a list, from a callable "
                 "or from an iterator."
             )
         elif sample_weight is not None:
-            raise ValueError("Weights of blocks stand in the blocks: (X, y, weights).")
+            raise ValueError("The weights of blocks belong in the blocks: (X, y, weights).")
         else:
             self._open, self.rereadable = _opener(source)
 

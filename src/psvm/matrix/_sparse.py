@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 BLOCK_ENTRIES = 2**17
 """Stored entries that are converted at a time."""
 FULL = 0.1
-"""Share of stored entries from which on products of dense columns are faster."""
+"""Smallest share of stored entries for which products of dense columns are faster."""
 ENTRIES = 4
 """Stored entries that some rows of a column need to say anything about it."""
 
@@ -34,7 +34,7 @@ class SparseMatrix(DataMatrix):
     ----------
     K : csr or csc matrix or array
     full : float
-        Share of stored entries from which on products of dense columns are faster.
+        Smallest share of stored entries for which products of dense columns are faster.
     block_entries : int
         Stored entries that are converted at a time.
     """

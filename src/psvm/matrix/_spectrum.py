@@ -21,7 +21,7 @@ class MatrixSpectrum:
     Attributes
     ----------
     eigenvalues : ndarray of shape (n,)
-        Those of the symmetric part, the largest first.
+        Eigenvalues of the symmetric part, the largest first.
     asymmetry : float
         ``||K - K'|| / (||K|| + ||K'||)`` in the Frobenius norm: 0 for a symmetric, 1 for an
         antisymmetric matrix.
@@ -49,7 +49,7 @@ class MatrixSpectrum:
 
     @property
     def negative_mass(self) -> float:
-        """Share of the negative ones in the sum of the absolute eigenvalues."""
+        """Share of the negative eigenvalues in the sum of all absolute eigenvalues."""
         total = np.abs(self.eigenvalues).sum()
         return float(np.abs(self.eigenvalues[self._negative]).sum() / total) if total > 0 else 0.0
 
@@ -74,7 +74,7 @@ class MatrixSpectrum:
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
         most : int, default=100
-            At most so many of them.
+            Largest number of eigenvalues that are drawn.
 
         Returns
         -------
@@ -98,9 +98,9 @@ def matrix_spectrum(
 ) -> MatrixSpectrum:
     """Eigenvalues and asymmetry of a square matrix of relations.
 
-    They tell how far the matrix is from a positive semidefinite kernel. The P-SVM takes it in any
-    case. The report says what a method that needs a positive
-    semidefinite kernel would have to throw away.
+    They tell how far the matrix is from a positive semidefinite kernel. The P-SVM accepts any
+    matrix. The negative eigenvalues show how much a method that needs a positive semidefinite
+    kernel would have to discard.
 
     Parameters
     ----------

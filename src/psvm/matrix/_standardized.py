@@ -121,8 +121,8 @@ class Standardized:
         if len(wrong):
             raise ValueError(
                 f"K contains NaN, infinity or numbers whose squares exceed double precision in "
-                f"{len(wrong)} columns, first in column {wrong[0]}. Impute or leave out what is "
-                "missing, and divide large columns by their largest entry."
+                f"{len(wrong)} columns, first in column {wrong[0]}. Impute or leave out missing "
+                "values, and divide large columns by their largest entry."
             )
         self.means, self.norms = means, norms
         index = self._find_delicate(norms, sizes)

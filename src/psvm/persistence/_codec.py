@@ -158,7 +158,7 @@ class Decoder:
     def _tagged(self, value):
         kind = value.get("type") if isinstance(value, dict) else None
         if not isinstance(kind, str):
-            raise ModelFileError(f"a value is of no known kind: {str(value)[:60]}.")
+            raise ModelFileError(f"a value has an unknown kind: {str(value)[:60]}.")
         method = _DECODERS.get(kind)
         return self.registry.decode(self, value) if method is None else method(self, value)
 

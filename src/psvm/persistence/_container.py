@@ -118,7 +118,7 @@ def _read(file, format):
 def _check_members(archive, members, size):
     infos = archive.infolist()
     if METADATA not in members or len(members) < len(infos) or len(infos) > MAX_ARRAYS:
-        raise ModelFileError(f"the archive is not that of a model: it has {len(infos)} members.")
+        raise ModelFileError(f"the archive does not hold a model: it has {len(infos)} members.")
     for member in infos:
         if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
             raise ModelFileError(f"{member.filename} is compressed or encrypted.")
@@ -139,7 +139,7 @@ def _read_metadata(archive, member, format):
     metadata = json.loads(text)
     found = metadata.get("format") if isinstance(metadata, dict) else None
     if not isinstance(found, str) or found not in FORMATS:
-        raise ModelFileError("the archive is not that of a model.")
+        raise ModelFileError("the archive does not hold a model.")
     if found != format:
         raise ModelFileError(f"the file holds {FORMATS[found]}, not {FORMATS[format]}.")
     version = metadata.get("version")

@@ -26,7 +26,7 @@ def export_text(
     feature_names: Sequence[str] | None = None,
     support_names: Sequence[str] | None = None,
 ) -> str:
-    r"""All there is to know about a fitted model, to be read by people.
+    r"""A fitted model as readable text.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def export_text(
         is linear in them; any other estimator of psvm or a pipeline, with its parameters and the
         short ones of its fitted attributes.
     feature_names : sequence of str, default=None
-        Names of the features that the machine sees; their numbers from 1 by default. The weights
+        Names of the features of the machine; numbers from 1 by default. The weights
         are those of the features before a `StandardScaler`.
     support_names : sequence of str, default=None
         Names of the support objects.
@@ -132,7 +132,7 @@ def _object_text(z):
 
 
 def export_numpy(model: Estimator) -> str:
-    """Python source with ``predict(X)`` for a fitted model that needs NumPy and nothing else.
+    """Python source with ``predict(X)`` for a fitted model; it needs only NumPy.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def export_numpy(model: Estimator) -> str:
     Returns
     -------
     str
-        The functions ``predict(X)`` and, for a classifier, ``decision_function(X)`` are in it.
+        The code contains ``predict(X)`` and, for a classifier, ``decision_function(X)``.
         Numbers are written with all their digits.
 
     Examples
@@ -161,8 +161,8 @@ def export_numpy(model: Estimator) -> str:
     before, machine = [step for _, step in parts.steps], parts.machine
     if not isinstance(machine, BasePSVM) or getattr(machine, "probability", False):
         raise TypeError(
-            f"{type(machine).__name__} cannot be written as NumPy code; PSVC without `probability` "
-            "and PSVR can."
+            f"{type(machine).__name__} cannot be written as NumPy code; only PSVR and PSVC without "
+            "`probability` can."
         )
     arrays: dict[str, np.ndarray] = {}
     changes = []
@@ -300,7 +300,7 @@ def _functions(body):
 
 def _predict(machine):
     if not hasattr(machine, "classes_"):
-        return '\ndef predict(X):\n    """Predicted numbers."""\n    return values(X)\n'
+        return '\ndef predict(X):\n    """Predicted values."""\n    return values(X)\n'
     classes = ", ".join(repr(c) for c in np.asarray(machine.classes_).tolist())
     scheme = machine._labels.scheme
     if scheme == "multilabel":

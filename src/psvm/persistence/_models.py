@@ -33,19 +33,19 @@ def save(
 ) -> None:
     """Write a fitted model to a file without pickle.
 
-    The file holds the support objects and what prediction needs besides, as arrays and JSON with a
-    checksum; see docs/models.md. It is written atomically: after an error an old file is as it
-    was.
+    The file holds the support objects and everything else that prediction needs, as arrays and JSON
+    with a checksum; see docs/models.md. It is written atomically: an error leaves an old file
+    unchanged.
 
     Parameters
     ----------
     model : estimator
-        An estimator of psvm, or a scikit-learn pipeline of such and of some of scikit-learn's.
+        An estimator of psvm, or a pipeline of psvm estimators and some of scikit-learn's.
     path : str or path-like
     extra : dict, default=None
-        Anything that JSON can hold; `psvm.persistence.model_info` gives it back.
+        Anything that JSON can hold; `psvm.persistence.model_info` returns it.
     schema : psvm.io.Schema, default=None
-        What the columns of the data are; `psvm.persistence.load_schema` gives it back, and
+        Description of the columns of the data; `psvm.persistence.load_schema` returns it, and
         ``psvm predict`` applies it to new files.
 
     Examples
@@ -97,8 +97,8 @@ def load(path: StrPath) -> Estimator:
     Returns
     -------
     estimator
-        It predicts what the saved one predicts, bit for bit. It has no `solution_`, and of
-        per-column attributes only the entries of the support.
+        Its predictions equal those of the saved model bit for bit. It has no `solution_`, and its
+        per-column attributes have only the entries of the support.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def load(path: StrPath) -> Estimator:
 
 
 def load_schema(path: StrPath) -> Schema | None:
-    """What the columns of a model's data are, if its file says so.
+    """Description of the columns of a model's data, if its file has one.
 
     Parameters
     ----------
@@ -173,8 +173,8 @@ def _warn_of_versions(path, metadata):
     written, here = metadata.get("sklearn"), sklearn.__version__
     if written != here:
         warnings.warn(
-            f"{os.fspath(path)} holds parts of scikit-learn {written}, here is {here}: compare "
-            "some predictions before you rely on them.",
+            f"{os.fspath(path)} holds parts of scikit-learn {written}, but {here} is installed: "
+            "compare some predictions before you rely on them.",
             UserWarning,
             stacklevel=4,
         )

@@ -21,12 +21,12 @@ PLAN, MOMENTS = "psvm-plan", "psvm-moments"
 
 
 def save_plan(plan: MomentsPlan, path: StrPath) -> None:
-    """Write a plan to a file without pickle, for the sites that are to sum their rows by it.
+    """Write a plan to a file without pickle, for the sites that sum their rows with it.
 
     Parameters
     ----------
     plan : MomentsPlan
-        Its landmarks are in the file: they must not be rows that may not be known.
+        The file contains its landmarks: they must not be confidential rows.
     path : str or path-like
 
     Examples
@@ -60,7 +60,7 @@ def load_plan(path: StrPath) -> MomentsPlan:
     Returns
     -------
     MomentsPlan
-        Its sums add up with those of the plan that was saved.
+        Its sums can be added to those of the saved plan.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def save_moments(site: SiteMoments, path: StrPath) -> None:
     Parameters
     ----------
     site : SiteMoments
-        From `SiteMoments.of`, which sees to it that there are enough rows.
+        From `SiteMoments.of`, which checks that there are enough rows.
     path : str or path-like
 
     Examples
@@ -118,7 +118,7 @@ def load_moments(path: StrPath) -> SiteMoments:
     Returns
     -------
     SiteMoments
-        Its name is that of the file.
+        Its name is the file name.
 
     Raises
     ------

@@ -110,7 +110,7 @@ class Entry:
         for name in state:
             # What the class has is not the file's to say: methods, and constants they rely on.
             if not name.isidentifier() or name.startswith("__") or hasattr(self.cls, name):
-                raise ModelFileError(f"{name!r} is no attribute of {self.name}.")
+                raise ModelFileError(f"{name!r} is not an attribute of {self.name}.")
         if hasattr(model, "_parameter_constraints"):
             model._validate_params()
         if self.unpack is None:
@@ -170,8 +170,8 @@ class Registry:
         decoder.classes.add(str(name))
         if entry is None:
             raise ModelFileError(
-                f"the class {str(name)[:80]!r} is not known. If it is a kernel of your own, allow "
-                "it by psvm.persistence.register; else the file may come from another version."
+                f"the class {str(name)[:80]!r} is not known. If it is your own kernel, allow it "
+                "with psvm.persistence.register; otherwise the file may come from another version."
             )
         return entry.decode(decoder, value["params"], value["state"])
 
@@ -179,14 +179,14 @@ class Registry:
         """Why a value cannot be written, and what to do."""
         if isinstance(value, Kernel):
             return (
-                f"{type(value).__name__} is a kernel of your own. Allow it by "
+                f"{type(value).__name__} is your own kernel. Allow it with "
                 "psvm.persistence.register, before saving and before loading."
             )
         if callable(value) and not isinstance(value, BaseEstimator):
             return (
                 f"{value!r} is Python code, and model files hold none. Use a kernel of "
-                "psvm.kernels, a Kernel class that is allowed by psvm.persistence.register, or a "
-                "precomputed matrix."
+                "psvm.kernels, a Kernel class that you register with psvm.persistence.register, or "
+                "a precomputed matrix."
             )
         return (
             f"objects of the class {type(value).__module__}.{type(value).__qualname__} are not "

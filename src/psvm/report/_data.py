@@ -85,5 +85,5 @@ def suspicions(X, y, classifier, names=None, *, scaled=True):
     found = find_warnings(X, y, names=names, classes=classifier, scaled=scaled, most=MOST_COLUMNS)
     sentences = [f"{finding.message} {finding.advice}".rstrip() for finding in found]
     if len(y) < FEW_ROWS:
-        sentences.insert(0, f"There are {len(y)} rows only: all errors are rough.")
+        sentences.insert(0, f"There are only {len(y)} rows: all error estimates are rough.")
     return sentences

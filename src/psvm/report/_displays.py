@@ -43,7 +43,7 @@ class EpsilonPathDisplay:
     path : EpsilonPath
         From `psvm.epsilon_path`.
     names : sequence of str, default=None
-        Names of the descriptive objects; their numbers by default.
+        Names of the descriptive objects; numbers by default.
     epsilon : float, default=None
         The epsilon that was chosen, marked by a line.
 
@@ -54,7 +54,7 @@ class EpsilonPathDisplay:
     lines_ : list of matplotlib Line2D
         One per variable.
     counts_ax_ : matplotlib Axes
-        That of the number of non-zero variables.
+        Where the number of non-zero variables is drawn.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class EpsilonPathDisplay:
         Parameters
         ----------
         estimator : PSVC, PSVR, or a pipeline or search of one
-            With numbers or two classes.
+            Fitted to a regression target or two classes.
         X, y : array-like
             The data of the fit.
         ax : matplotlib Axes, default=None
@@ -138,7 +138,7 @@ class EpsilonPathDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
         n_labels : int, default=8
-            The variables that enter first have colours and names, as many as this.
+            Number of variables with a colour and a name: the first to enter.
 
         Returns
         -------
@@ -295,7 +295,7 @@ class SupportDisplay:
     alpha : ndarray of shape (n_support,)
         The weights.
     names : sequence of str
-        What the support objects are called.
+        Names of the support objects.
 
     Attributes
     ----------
@@ -338,7 +338,7 @@ class SupportDisplay:
         estimator : PSVC, PSVR, or a pipeline or search of one
         ax : matplotlib Axes, default=None
         most : int, default=15
-            At most so many bars.
+            Largest number of bars.
 
         Returns
         -------
@@ -356,7 +356,7 @@ class SupportDisplay:
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
         most : int, default=15
-            At most so many bars.
+            Largest number of bars.
 
         Returns
         -------
@@ -379,7 +379,7 @@ class SupportDisplay:
 
 
 class SearchDisplay:
-    """The scores of a search over one or two parameters; over more, the best of the others.
+    """The scores of a search over one or two parameters, the best over all other parameters.
 
     Parameters
     ----------

@@ -61,7 +61,7 @@ def write_report(
 ) -> Path:
     """Write a report about a fitted model as one HTML page that needs no network.
 
-    It tells of the data and what is suspicious about it, the cross-validated error with an
+    It shows the data and what is suspicious about it, the cross-validated error with an
     interval, confusion matrix and ROC curve or predicted against true values, hyper-parameters
     and search surface, path along epsilon, spectrum of a pairwise matrix, support objects, top
     features with their stability, an error bound and stand-ins, the certificate of the
@@ -74,14 +74,14 @@ def write_report(
     X, y : array-like
         The data of the fit.
     path : str or path-like
-        Where the page goes. It is written as a whole or not at all.
+        File for the page. It is written completely or not at all.
     title : str, default=None
     feature_names : sequence of str, default=None
         Names of the columns; those of a DataFrame by default.
     row_names : sequence of str, default=None
-        Names of the rows, by which support objects are called; their numbers from 1 by default.
+        Names of the rows, used for support objects; numbers from 1 by default.
     schema : psvm.io.Schema, default=None
-        What the columns of X are, if the model begins with its transformer.
+        Description of the columns of X, if the model begins with its transformer.
     cv : int, default=5
         Number of folds.
     n_features : int, default=10
@@ -103,7 +103,7 @@ def write_report(
     Returns
     -------
     pathlib.Path
-        Where the page is.
+        Path of the page.
 
     Examples
     --------

@@ -167,8 +167,8 @@ def parameter_section(parts):
         blocks += _search_blocks(parts.search)
     elif isinstance(machine.epsilon, str):
         blocks.append(Text(
-            f"epsilon {_epsilons(machine)} was chosen by the rule {machine.epsilon!r}, by what the "
-            "model says about rows that were left out; the other parameters were given, and there "
+            f"epsilon {_epsilons(machine)} was chosen by the rule {machine.epsilon!r}, by the "
+            "predictions for rows that were left out; the other parameters were given, and there "
             "was no search over several parameters."
         ))  # fmt: skip
     else:
@@ -218,7 +218,7 @@ def _search_blocks(search):
     headers = ["mean score", "deviation", *(n.removeprefix("param_") for n in names)]
     tried = len(results["mean_test_score"])
     blocks = [Text(f"{tried} settings were tried. {_choice(search, names, int(order[0]))}")]
-    table = TableBlock("Settings, the best first", headers, rows)
+    table = TableBlock("Settings, best first", headers, rows)
     folded = Details(f"The best {len(order)} settings", [table])
     try:
         display = SearchDisplay(results)
@@ -272,7 +272,7 @@ def matrix_section(parts, X):
     verdict = (
         "It could come from a positive definite kernel."
         if spectrum.positive_semidefinite
-        else "It is not a positive definite kernel; the P-SVM takes it as it is."
+        else "It is not a positive definite kernel; the P-SVM uses it as it is."
     )
     figure = Figure(
         draw(lambda ax: SpectrumDisplay(spectrum).plot(ax), (6.4, 3.4)),
@@ -320,7 +320,7 @@ def support_section(parts):
     alpha = every[machine.support_]
     text = f"{machine.n_support_} of {len(every)} descriptive objects have a weight."
     if np.ndim(machine.alpha_) == 2:
-        text += f" Of {len(machine.alpha_)} machines the largest weight is shown."
+        text += f" The largest weight of {len(machine.alpha_)} machines is shown."
     blocks = [Text(text)]
     if len(alpha):
         display = SupportDisplay(alpha, names)
@@ -352,11 +352,11 @@ def feature_section(ranking, stable, X, names):
         for place, (j, size, share, stand_in) in enumerate(listed)
     ]
     text = Text(
-        "Features in the order in which a linear P-SVM takes them as epsilon is lowered, each for "
-        "what it adds to those before. Stability is the share of random halves of the rows in "
-        "which the same selection takes it. Stand-ins are the unselected features most correlated "
-        "with it. The choice was made on all rows: an error measured with these features on "
-        "the same rows would be too small."
+        "Features in the order in which a linear P-SVM selects them as epsilon is lowered, each "
+        "for what it adds to those before. Stability is the share of random halves of the rows in "
+        "which the feature is selected again. Stand-ins are the unselected features most "
+        "correlated with it. The choice was made on all rows: an error measured with these "
+        "features on the same rows would be too small."
     )
     headers = ["place", "feature", "importance", "stability", "stand-ins (correlation)"]
     blocks = [text, TableBlock("Selected features", headers, rows)]

@@ -66,8 +66,8 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
        each fold, without the samples that the fold leaves out. The list is the same for all
        folds; it is chosen once, from the path of all samples, evenly spaced from the epsilon
        that selects about seven genes to the one that selects about as many as there are samples.
-    2. Genes are ranked by how many folds select them, ties by the mean number of the first epsilon
-       that does.
+    2. Genes are ranked by how many folds select them; ties are broken by the mean position in the
+       list of the first epsilon that selects them.
     3. In each fold classifiers are trained on the best genes of that fold. The number of genes F
        and the parameters with the lowest error on the left-out samples, averaged over F - a, F and
        F + a, are chosen.
@@ -83,26 +83,26 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     Parameters
     ----------
     preprocessing : transformer, default=None
-        What is done to the samples first, such as a pipeline of `log_transformer`,
-        `QuantileNormalizer`, `PresentCall` or scikit-learn's `SimpleImputer`. It is fitted anew in
-        each fold. It may drop features but not combine them.
+        Applied to the samples first, such as a pipeline of `log_transformer`,
+        `QuantileNormalizer`, `PresentCall` or scikit-learn's `SimpleImputer`. It is fitted again
+        in each fold. It may drop features but not combine them.
     n_features : "auto", int or list of int, default="auto"
-        The numbers of genes among which one is chosen. "auto" are the multiples of `smoothing` (or
+        The numbers of genes to choose from. "auto": the multiples of `smoothing` (or
         of 5) up to the number of samples, or all numbers if there are few features.
     smoothing : int, default=5
-        The number a; 0 takes the errors as they are.
+        The number a; with 0 errors are not smoothed.
     epsilons : list of float, default=None
         The decreasing list of epsilons. None chooses it as above.
     n_epsilons : int, default=20
-        Length of the list that is chosen.
+        Length of the list if `epsilons` is None.
     classifier : classifier, default=None
-        Any scikit-learn classifier. None is a linear `NuSVC`.
+        Any scikit-learn classifier. None means a linear `NuSVC`.
     param_grid : dict or list of dict, default=None
-        Parameters of the classifier among which to choose, as for `GridSearchCV`. None are values
-        of nu for the default classifier, and the parameters as they are for any other. Values of
+        Parameters of the classifier to choose from, as for `GridSearchCV`. None means values
+        of nu for the default classifier, and no search for any other. Values of
         nu that are infeasible in some fold are left out.
     cv : int or cross-validation splitter, default=None
-        The folds. None is leave-one-out.
+        The folds. None means leave-one-out.
     n_jobs : int, default=None
         Number of processes; the result does not depend on it.
     {verbose}
@@ -110,19 +110,19 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     Attributes
     ----------
     order_ : ndarray of shape (n_features_in_,)
-        Indices of the genes, best first; those that no fold selects come last.
+        Indices of the genes, best first; genes that no fold selects come last.
     ranking_ : ndarray of shape (n_features_in_,)
         1 for a selected gene, then 2, 3, ... in that order.
     frequency_ : ndarray of shape (n_features_in_,)
         Share of the folds that select a gene.
     mean_rank_ : ndarray of shape (n_features_in_,)
-        Mean number of the first epsilon that selects a gene, infinite if none does.
+        Mean position in the list of the first epsilon that selects a gene, infinite if none does.
     n_features_ : int
         Number of selected genes F.
     best_params_ : dict
         The parameters of the classifier.
     inner_error_ : float
-        The lowest smoothed error; it is biased since it was minimised.
+        The lowest smoothed error; it is biased because it was minimised.
     search_ : SizeSearch
         All errors of the outer loop.
     epsilons_ : list of ndarray
@@ -141,9 +141,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
 
     Notes
     -----
-    With more than two classes there is one target per class, that class against the rest, with a
-    list of epsilons of its own. A gene is selected if it is for any target, and its best rank
-    counts.
+    With more than two classes there is one target per class, that class against the rest, with
+    its own list of epsilons. A gene is selected if it is selected for any target, and its best
+    rank counts.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Expression values; samples are rows.
         y : array-like of shape (n_samples,)
-            Labels of classes.
+            Class labels.
 
         Returns
         -------
@@ -259,9 +259,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Expression values; samples are rows.
         y : array-like of shape (n_samples,)
-            Labels of classes.
+            Class labels.
         cv : int or cross-validation splitter, default=None
-            The folds. None is leave-one-out.
+            The folds. None means leave-one-out.
 
         Returns
         -------
@@ -291,15 +291,15 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
 
         The score of a gene is the share of folds and epsilons for which it is selected, where the
         epsilons begin at the one that selects the first gene. The labels are shuffled
-        `n_permutations` times and the scores computed with the same epsilons; those of all genes
-        together are the null distribution.
+        `n_permutations` times and the scores computed with the same epsilons; the scores of all
+        genes together are the null distribution.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Expression values; samples are rows.
         y : array-like of shape (n_samples,)
-            Labels of classes.
+            Class labels.
         n_permutations : int, default=20
             Number of shuffles; the smallest p-value is one over this times the number of genes.
         random_state : int, RandomState or None, default=None
@@ -487,7 +487,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         with threadpool_limits(1):
             lists = [epsilon_list(Z, target, self.n_epsilons) for target in targets]
         if not any(map(len, lists)):
-            raise ValueError("No feature of X has anything to do with y: they are all constant.")
+            raise ValueError("No feature of X is related to y: all features are constant.")
         return lists
 
     def _keep(self, prepared, y, lists, outer, search, models):

@@ -69,7 +69,7 @@ class GroupSolution(StatusByName):
         What F and the certificate were recomputed from: sums over the rows, the rows, or their
         triangular factor.
     rounding : float, default=0.0
-        Of sums, the most by which rounding may have changed an entry of F, if that is known.
+        If F comes from sums: bound of the rounding error of an entry of F, if known.
     """
 
     A: np.ndarray

@@ -47,14 +47,14 @@ def epsilon_path(
 ) -> EpsilonPath:
     """Solutions of the P-SVM problem along decreasing epsilon.
 
-    The path starts at ``epsilon_max = ||K̃'y||_inf``, where alpha = 0, and lets one column after the
-    other in. See `solve` for the problem.
+    The path starts at ``epsilon_max = ||K̃'y||_inf``, where alpha = 0, and columns enter one after
+    the other. See `solve` for the problem.
 
     Parameters
     ----------
     K : {array-like, sparse matrix, DataMatrix} of shape (L, P), or RowBlocks
-        A row is an object, a column a descriptive object. `RowBlocks` with y are read once, for
-        their moments.
+        Rows are objects, columns are descriptive objects. `RowBlocks` with y are read once, to
+        compute their moments.
     y : array-like of shape (L,)
         The target. Not with `RowBlocks`.
     C : float, default=inf
@@ -71,8 +71,8 @@ def epsilon_path(
         The path ends before more than this many variables are non-zero.
     method : {"auto", "homotopy", "grid"}, default="auto"
         "homotopy" follows the piecewise linear path exactly, from knot to knot. "grid" certifies
-        the solutions of a grid and nothing between. "auto" is the homotopy where K has at
-        most 500 rows or columns, which makes the knots few.
+        the solutions of a grid and nothing between. "auto" is the homotopy if K has at
+        most 500 rows or columns, because there are few knots then.
     sample_weight : array-like of shape (L,), default=None
         Weights of the rows. Weights of 0 leave rows out, so that the paths of a cross-validation
         can share K.
@@ -88,7 +88,7 @@ def epsilon_path(
     Warns
     -----
     ConvergenceWarning
-        If the path ended early. What there is of it is as exact as `tol` says.
+        If the path ended early. The solutions up to there are within `tol`.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def epsilon_paths(
     Parameters
     ----------
     K : {array-like, sparse matrix, DataMatrix} of shape (L, P)
-        A row is an object, a column a descriptive object.
+        Rows are objects, columns are descriptive objects.
     y : array-like of shape (L,) or (L, m)
         The target, or one for each path.
     C : float, default=inf
@@ -340,8 +340,8 @@ def _warn_if_ended_early(paths):
     which = "The path" if len(paths) == 1 else f"{len(early)} of {len(paths)} paths, the first"
     warnings.warn(
         f"{which} ended ({path.status.value}) at epsilon = {last:.3g}, "
-        f"{last / path.epsilon_max:.3g} of epsilon_max. {remedies[path.status]} What there is of "
-        "the path is exact.",
+        f"{last / path.epsilon_max:.3g} of epsilon_max. {remedies[path.status]} The path is exact "
+        "up to this point.",
         ConvergenceWarning,
         stacklevel=3,
     )

@@ -38,10 +38,10 @@ class EpsilonPath:
     n_selected : ndarray of shape (m,)
         Numbers of non-zero variables.
     order : ndarray
-        The variables in the order in which they become non-zero; those that do so together by
-        decreasing size.
+        The variables in the order in which they become non-zero; if several enter together, the
+        largest first.
     status : Status
-        `OPTIMAL` if the path got to its end.
+        `OPTIMAL` if the path reached its end.
     method : {"homotopy", "grid"}
         How it was computed.
     epsilon_max : float
@@ -128,7 +128,7 @@ class EpsilonPath:
         if self.method == "grid":
             raise ValueError(
                 f"epsilon = {epsilon:.6g} is not on the grid of this path. Add it to epsilons, or "
-                "use method='homotopy', which knows all solutions."
+                "use method='homotopy', which has the solutions for all epsilons."
             )
         upper, lower = self.knots[above : above + 2]
         share = (upper - epsilon) / (upper - lower)
@@ -151,7 +151,7 @@ class EpsilonPath:
         Returns
         -------
         matplotlib.axes.Axes
-            That of the coefficients; the numbers are on the axis at the right.
+            The axes of the coefficients; the number of non-zero ones is on the right-hand axis.
         """
         ax = new_axes(ax, "A path")
         ax.plot(self.knots, as_dense(self.knot_alphas[:, self.order]), linewidth=1)

@@ -79,7 +79,7 @@ class Solution(StatusByName):
         What F and the certificate were recomputed from: the rows, their sums, or their triangular
         factor.
     rounding : float, default=0.0
-        Of sums, the most by which rounding may have changed an entry of F.
+        If F comes from sums: bound of the rounding error of an entry of F.
 
     Examples
     --------

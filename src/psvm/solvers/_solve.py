@@ -48,14 +48,14 @@ def solve(
     Parameters
     ----------
     K : {array-like, sparse matrix, DataMatrix} of shape (L, P), or RowBlocks
-        A row is an object, a column a descriptive object. K need not be square, symmetric or
-        positive definite. `RowBlocks` with y are read once, for their moments.
+        Rows are objects, columns are descriptive objects. K need not be square, symmetric or
+        positive definite. `RowBlocks` with y are read once, to compute their moments.
     y : array-like of shape (L,)
         The target: -1 and +1 for two classes, any numbers for regression. Not with `RowBlocks`.
     C : float, default=inf
         Bound of the variables.
     epsilon : float
-        Correlation threshold; from ``||K̃'y||_inf`` on the solution is 0.
+        Correlation threshold; the solution is 0 if it is ``||K̃'y||_inf`` or larger.
     solver : {"auto"}, SMO or WorkingSet, default="auto"
         The solver and its options.
     tol : float, default=1e-4
@@ -67,7 +67,7 @@ def solve(
     warm_start : array-like of shape (P,) or Solution, default=None
         Where to start.
     sample_weight : array-like of shape (L,), default=None
-        Weights of the rows. A weight of 2 is the same as the row twice.
+        Weights of the rows. A weight of 2 is the same as repeating the row.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def check_data(K, y, sample_weight):
     """
     if isinstance(K, RowBlocks):
         if y is not None or sample_weight is not None:
-            raise ValueError("The blocks have y and the weights in them: leave y out.")
+            raise ValueError("The blocks contain y and the weights: leave y out.")
         K, Y, sample_weight = moments_of_blocks(K).equivalent_rows()
         y = Y[:, 0] if Y.shape[1] == 1 else Y
     matrix = check_matrix(K)

@@ -108,8 +108,8 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         LAM(name, lam)
         if lam == 0 and self.solver == "incremental":
             raise ValueError(
-                f"{name} = 0 needs a pseudo-inverse, which the incremental solver cannot grow. Use "
-                f"solver='direct' or {name} > 0."
+                f"{name} = 0 needs a pseudo-inverse, which the incremental solver cannot compute. "
+                f"Use solver='direct' or {name} > 0."
             )
 
     def _validate_classes(self, X, y, sample_weight):

@@ -40,9 +40,9 @@ class SpheredSVCCV(BaseSphered):
     lams_ : ndarray of shape (n_lams,)
         The values, increasing.
     scores_ : ndarray of shape (n_lams, n_folds)
-        Accuracy on the held-out rows, which count with their weights.
+        Weighted accuracy on the held-out rows.
     best_score_ : float
-        Mean accuracy of `lam_`, the best value, and the largest among equals.
+        Mean accuracy of `lam_`, the best value (the largest one if several are equally good).
     {classes_, lam_, alpha_, support_, basis_, dual_coef_, intercept_}
     {capacity_, capacity_bound_, margin_, kkt_violation_, dual_gap_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
@@ -123,7 +123,7 @@ class SpheredSVCCV(BaseSphered):
             Labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the points, in the sphering, the centring and the slack: a weight of 2 is
-            the same as the row twice.
+            the same as repeating the row.
 
         Returns
         -------

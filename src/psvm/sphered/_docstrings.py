@@ -10,10 +10,10 @@ center : bool, default=True
     Centre the points in feature space, which makes the answer invariant under shifts.
 solver : {"auto", "direct", "incremental"}, default="auto"
     "direct" forms the sphered matrix of all points; "incremental" grows the space point by
-    point and needs ``lam > 0``; "auto" takes the incremental one for many points and falls
-    back to the direct one if the space becomes too large.
+    point and needs ``lam > 0``; "auto" uses "incremental" for many points and falls
+    back to "direct" if the space becomes too large.
 class_weight : dict or "balanced", default=None
-    Weights of the classes, multiplied with the sample weights; "balanced" gives all classes
+    Weights of the classes, multiplied by the sample weights; "balanced" gives all classes
     the same sum of weights.
 tol : float, default=1e-4
     Largest KKT violation, in the units of the margin, which is one.
@@ -22,8 +22,8 @@ max_iter : int, default=None
     each point if that is more.
 max_time : float, default=None
     Largest time for one pair of classes in seconds: kernel matrix, factorisation and dual.
-    What serves all pairs counts for the first one. If the time ends before the dual begins,
-    the machine of the pair is the constant one, with the duality gap of ``w = 0``.
+    Shared computations count for the first pair. If the time ends before the dual begins,
+    the machine of the pair is a constant, with the duality gap of ``w = 0``.
 cache_size : float, default=1000
     Memory for kernel values of the incremental solver in MB.
 lam_ : float
@@ -36,13 +36,13 @@ basis_ : ndarray
     Training points (or features, of a linear kernel with fewer features than points) that
     are needed for a prediction.
 dual_coef_ : ndarray of shape (n_pairs, len(basis_))
-    Their coefficients.
+    Coefficients of `basis_`.
 intercept_ : ndarray of shape (n_pairs,)
-    The constants that belong to them.
+    The constants.
 capacity_ : ndarray of shape (n_pairs,)
     ``m(f, X) / gamma = max_i |<w, x_i>|``, the scale-invariant capacity of the paper's bound.
 capacity_bound_ : ndarray of shape (n_pairs,)
-    ``||X'w||``, which the machine minimises, with each point as often as it counts; at least
+    ``||X'w||``, which the machine minimises, with weighted points; at least
     `capacity_` if all weights are at least one.
 margin_ : ndarray of shape (n_pairs,)
     ``gamma = 1 / ||w||``.

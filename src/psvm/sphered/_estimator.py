@@ -105,7 +105,7 @@ class SpheredSVC(BaseSphered):
             Labels of two or more classes.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the points, in the sphering, the centring and the slack: a weight of 2 is
-            the same as the row twice.
+            the same as repeating the row.
 
         Returns
         -------

@@ -27,7 +27,7 @@ from .. import _options as options
 def command(run):
     """Compare the P-SVM with other methods on the same folds of DATA.
 
-    The p-values are those of a t-test of the errors (squared errors of numbers) that is corrected
+    The p-values come from a t-test of the errors (squared errors for regression) that is corrected
     for the shared training rows.
     """
     import numpy as np

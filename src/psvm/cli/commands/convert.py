@@ -20,9 +20,9 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Convert DATA to the format that the name of OUTPUT says.
+    """Convert DATA to the format given by the suffix of OUTPUT.
 
-    A model file becomes text for people (.txt) or Python that predicts with NumPy alone (.py).
+    A model file becomes readable text (.txt) or Python code that needs only NumPy (.py).
     """
     from .._files import check_writable
 
@@ -65,7 +65,7 @@ def _convert_model(run, data, output):
     exports = {".txt": export_text, ".py": export_numpy}
     suffix = output[output.rfind(".") :] if "." in output else ""
     if suffix not in exports:
-        raise click.UsageError("A model becomes .txt (for people) or .py (NumPy alone).")
+        raise click.UsageError("A model becomes .txt (readable text) or .py (only NumPy).")
     with run.watched():
         model = load(data)
     names = _names(data, model) if suffix == ".txt" else {}

@@ -13,11 +13,11 @@ from .. import _options as options
     ),
 )
 @click.option("--folder", type=click.Path(file_okay=False), default="psvm-demo", show_default=True,
-              help="Where the files go; it is made if it is not there.")  # fmt: skip
+              help="Folder for the files; it is created if needed.")  # fmt: skip
 @options.talking
 @options.runs
 def command(run):
-    """Show the commands at work on data that comes along: patients x measurements."""
+    """Run the commands on example data: patients x measurements."""
     import shlex
     from pathlib import Path
 

@@ -19,9 +19,9 @@ from .. import _options as options
 @options.data
 @click.argument("more", type=options.FILE, nargs=-1)
 @options.target
-@click.option("--model", type=options.OUTPUT, required=True, help="Where the model goes.")
+@click.option("--model", type=options.OUTPUT, required=True, help="File for the model.")
 @click.option("--cv/--no-cv", default=True, show_default=True,
-              help="Cross-validate, to say how good the model is.")  # fmt: skip
+              help="Cross-validate, to estimate the error of the model.")  # fmt: skip
 @options.folds
 @options.probability
 @options.modelling
@@ -33,10 +33,11 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Fit a model to the rows of DATA or to sums of psvm moments, save it, and say how good it is.
+    """Fit a model to the rows of DATA or to sums of psvm moments, save it, and show its error.
 
-    What is not given is chosen and said: classification or regression by the target, the kernel by
-    the shape of the data, epsilon by cross-validation. Settings and log go beside the model.
+    Options that are not given are chosen and printed: classification or regression by the target,
+    the kernel by the shape of the data, epsilon by cross-validation. Settings and log are written
+    next to the model.
     """
     from .._files import check_writable
     from .._out_of_core import fit_large
@@ -47,7 +48,7 @@ def command(run):
     if holds_moments(run.params["data"]):
         model, table, task = fit_files(run)
     elif run.params["more"]:
-        raise click.UsageError("Several files are fitted only if they are sums of psvm moments.")
+        raise click.UsageError("Several files can be fitted only if they are sums of psvm moments.")
     elif run.params["memory"] is not None:
         model, table, task = fit_large(run)
     else:

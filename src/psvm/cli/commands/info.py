@@ -17,7 +17,7 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Say what is in the model file MODEL, a plan or the sums of a site. Nothing is executed."""
+    """Show what is in MODEL: a model file, a plan or the sums of a site. Nothing is executed."""
     from ...persistence import model_info
     from .._sites import describe_file
 

@@ -16,7 +16,7 @@ from .. import _options as options
 @click.option("--weight", help="Name or number of a column of weights of the rows.")
 @click.option("--landmarks-from", type=options.FILE, required=True, metavar="PLAN",
               help="The plan that all sites share, from psvm plan.")  # fmt: skip
-@click.option("-o", "--output", type=options.OUTPUT, required=True, help="Where the sums go.")
+@click.option("-o", "--output", type=options.OUTPUT, required=True, help="File for the sums.")
 @options.min_rows
 @options.memory
 @options.talking
@@ -24,8 +24,8 @@ from .. import _options as options
 def command(run):
     """Sum the rows of DATA for a fit to the sums of several sites.
 
-    OUTPUT holds sums, and no rows; nothing is written if there are too few rows. Its log stays at
-    the site. See docs/sites.md for what the sums reveal.
+    OUTPUT holds sums but no rows; nothing is written if there are too few rows. Do not share its
+    log. See docs/sites.md for what the sums reveal.
     """
     from ...persistence import save_moments
     from .._files import check_writable
@@ -39,6 +39,6 @@ def command(run):
     apart = sum(fold is not None for fold in site.sums.folds)
     run.results |= {"output": output, "n_rows": site.sums.n_rows, "n_folds": apart}
     if apart < len(site.sums.folds):
-        run.note("Folds have too few rows to be kept apart: all rows are in one fold.")
+        run.note("The folds have too few rows to be separate: all rows are in one fold.")
     run.show(f"rows             {site.sums.n_rows}")
     run.show(f"sums             {output}")

@@ -14,20 +14,20 @@ from .. import _options as options
 @options.data
 @options.target
 @click.option("--max-features", type=click.IntRange(1), default=20, show_default=True,
-              help="The path ends before more columns than this have a weight.")  # fmt: skip
+              help="Largest number of columns with a weight on the path.")  # fmt: skip
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
-              default="auto", show_default=True, help="What the target is.")  # fmt: skip
+              default="auto", show_default=True, help="The kind of target.")  # fmt: skip
 @click.option(
     "--output", type=options.OUTPUT, help="A CSV file: epsilons x weights alpha of columns."
 )
-@click.option("--plot", type=options.OUTPUT, help="A picture: .svg, .pdf or .png.")
+@click.option("--plot", type=options.OUTPUT, help="File for a plot: .svg, .pdf or .png.")
 @options.reading
 @options.talking
 @options.runs
 def command(run):
     """Follow the solutions along decreasing epsilon: which column of DATA enters when.
 
-    Output and picture have the weights alpha of the centred columns of length 1, so that sizes can
+    Output and plot show the weights alpha of centred columns of length 1, so that their sizes can
     be compared.
     """
     import numpy as np

@@ -16,12 +16,12 @@ KERNELS = ("rbf", "linear", "poly", "laplacian", "plummer", "sine", "dyadic")
 )
 @options.data
 @click.option("--target", required=True, help="Name or number of the column to be predicted.")
-@click.option("-o", "--output", type=options.OUTPUT, required=True, help="Where the plan goes.")
+@click.option("-o", "--output", type=options.OUTPUT, required=True, help="File for the plan.")
 @click.option("--landmarks", type=click.IntRange(1), default=100, show_default=True,
-              help="How many vectors describe the rows of all sites, at most.")  # fmt: skip
+              help="Largest number of landmarks.")  # fmt: skip
 @click.option("--public", is_flag=True,
-              help="The rows may be known to all sites: some of them are the landmarks. Without it "
-              "landmarks are means of clusters of rows.")  # fmt: skip
+              help="All sites may see the rows: some of them become landmarks. Without this option "
+              "the landmarks are means of clusters of rows.")  # fmt: skip
 @options.min_rows
 @click.option("--kernel", type=click.Choice(KERNELS), default="rbf", show_default=True,
               help="How rows are described. dyadic: by the columns as they are.")  # fmt: skip
@@ -30,14 +30,14 @@ KERNELS = ("rbf", "linear", "poly", "laplacian", "plummer", "sine", "dyadic")
 @click.option("--scale/--no-scale", default=None,
               help="Scale the features to variance 1? [for kernels of vectors]")  # fmt: skip
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
-              default="auto", show_default=True, help="What the target is.")  # fmt: skip
+              default="auto", show_default=True, help="The kind of target.")  # fmt: skip
 @options.folds
 @options.memory
 @options.general
 @options.talking
 @options.runs
 def command(run):
-    """Make the plan by which several sites sum their rows, from the rows of DATA.
+    """Make the plan with which several sites sum their rows, from the rows of DATA.
 
     The plan fixes columns, classes, kernel, scale and landmarks. Each site runs psvm moments with
     it; psvm fit makes one model of all sums. See docs/sites.md for what the files reveal.

@@ -18,9 +18,9 @@ PLURALS = {"score": "scores", "probability": "probabilities"}
 )
 @click.argument("model", type=options.FILE)
 @options.data
-@click.option("--output", type=options.OUTPUT, help="A CSV file for the predictions; else stdout.")
-@click.option("--scores", is_flag=True, help="Decision values as well.")
-@click.option("--target", help="If the rows have the true value in this column: the error.")
+@click.option("--output", type=options.OUTPUT, help="A CSV file for the predictions. [stdout]")
+@click.option("--scores", is_flag=True, help="Also write decision values.")
+@click.option("--target", help="Column with the true values, to compute the error.")
 @options.reading
 @options.talking
 @options.runs

@@ -16,10 +16,10 @@ from .. import _options as options
 )
 @options.data
 @options.target
-@click.option("--output", type=options.OUTPUT, required=True, help="Where the page goes (.html).")
+@click.option("--output", type=options.OUTPUT, required=True, help="File for the page (.html).")
 @click.option("--model", type=options.FILE, help="A saved model of this data. [a new search]")
 @click.option("--tune/--no-tune", default=True, show_default=True,
-              help="Search parameters, or take those given.")  # fmt: skip
+              help="Search for parameters, or use the given ones.")  # fmt: skip
 @click.option("--n-features", type=click.IntRange(1), default=10, show_default=True,
               help="Number of top features.")  # fmt: skip
 @click.option("--interactive", is_flag=True,
@@ -91,7 +91,7 @@ def _saved(run):
     table, reasons = read_new_rows(run, schema)
     able = reasons == ""
     if table.y is None:
-        raise click.UsageError("Say which column is the target: --target or --target-file.")
+        raise click.UsageError("Name the target: --target or --target-file.")
     labels = [label for label, ok in zip(table.row_labels, able, strict=True) if ok]
     y = table.y[able]
     y = y if hasattr(model, "classes_") else y.astype(float)

@@ -42,14 +42,14 @@ from .. import _options as options
     help="Those that win against knockoffs, with this false discovery rate.",
 )
 @click.option("--task", type=click.Choice(["auto", "classification", "regression"]),
-              default="auto", show_default=True, help="What the target is.")  # fmt: skip
+              default="auto", show_default=True, help="The kind of target.")  # fmt: skip
 @click.option("--output", type=options.OUTPUT, help="A CSV file for the list.")
 @options.reading
 @options.general
 @options.talking
 @options.runs
 def command(run):
-    """Select features of DATA that say something about the target.
+    """Select features of DATA that are related to the target.
 
     They come in the order in which they enter, with the share of random halves of the rows in which
     they are selected again, and the unselected ones most correlated with them. With --stability or

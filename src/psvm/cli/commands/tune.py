@@ -14,14 +14,14 @@ from .. import _options as options
 )
 @options.data
 @options.target
-@click.option("--model", type=options.OUTPUT, required=True, help="Where the model goes.")
+@click.option("--model", type=options.OUTPUT, required=True, help="File for the model.")
 @click.option(
     "--results",
     type=options.OUTPUT,
-    help="A file in which finished parts are kept: a stopped search goes on from there.",
+    help="A file that keeps finished parts: an interrupted search continues from there.",
 )
 @click.option("--folds", type=click.IntRange(2),
-              help="Number of real folds. [leave-one-out values of all rows]")  # fmt: skip
+              help="Number of folds. [leave-one-out values of all rows]")  # fmt: skip
 @options.probability
 @options.modelling
 @options.reading
@@ -29,9 +29,9 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Search good parameters for DATA by cross-validation, fit with the best and save.
+    """Search for good parameters for DATA by cross-validation, fit a model with them and save it.
 
-    After Ctrl-C the same command with the same --results goes on where it was stopped.
+    After Ctrl-C the same command with the same --results continues where it stopped.
     """
     from .._choices import choose_task
     from .._files import check_writable

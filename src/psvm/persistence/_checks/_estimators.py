@@ -43,7 +43,7 @@ def check_steps(state):
     values = state.array("values", (len(knots),), kinds="f")
     state.require(len(knots) > 0 and is_increasing(knots), "its knots are not in order")
     rise = (np.diff(values, prepend=0.0, append=1.0) >= 0).all()
-    state.require(rise, "its values are no probabilities in order")
+    state.require(rise, "its values are not probabilities in order")
 
 
 def check_calibration(state):
@@ -93,9 +93,9 @@ def _n_machines(state):
     state.same_classes(classes, labels.classes, "its labels")
     if state.model.probability:
         found = state.get("calibration_")
-        state.require(isinstance(found, Calibration), "calibration_ is no calibration")
+        state.require(isinstance(found, Calibration), "calibration_ is not a Calibration")
         fits = (found.scheme, found.n_classes) == (labels.scheme, n)
-        state.require(fits, "the classes of its probabilities are others")
+        state.require(fits, "the classes of its probabilities are different")
     if labels.scheme == "ovo":
         return None if n == 2 else n_pairs(n)
     return n
@@ -103,7 +103,7 @@ def _n_machines(state):
 
 def _check_support_objects(state, s):
     model, objects = state.model, state.get("support_objects_")
-    state.require(hasattr(objects, "shape"), "its support objects are no array")
+    state.require(hasattr(objects, "shape"), "its support objects are not an array")
     state.require(objects.shape[:1] == (s,), "the number of its support objects is wrong")
     measured = is_measured(model)
     state.require(measured != hasattr(model, "_kernel"), "its kernel is missing")

@@ -27,7 +27,7 @@ def check_kernel(state):
 
 def checked_kernel(state, kernel):
     """The kernel of a model, which takes what the model takes."""
-    state.require(isinstance(kernel, Kernel), "its kernel is none")
+    state.require(isinstance(kernel, Kernel), "its kernel is not a Kernel")
     kernel.check_parameters()
     same = bool(kernel.takes_vectors) == state.model._takes_vectors
     state.require(same, "its kernel takes other objects")
@@ -98,7 +98,7 @@ def check_feature_table(state):
     """As many sorted names as columns."""
     matrix, names = state.get("matrix"), state.get("names")
     ok = sp.issparse(matrix) and matrix.format == "csr" and matrix.dtype == np.float64
-    state.require(ok and np.isfinite(matrix.data).all(), "its features are no csr matrix")
+    state.require(ok and np.isfinite(matrix.data).all(), "its features are not a csr matrix")
     _check_names(state, names)
     state.require(matrix.shape == state.get("shape"), "it has another shape")
     state.require(matrix.shape[1:] == names.shape, "there is not one name for each column")

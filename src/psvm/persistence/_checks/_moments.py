@@ -50,13 +50,13 @@ def _check_landmarks(state, n):
     """The number of landmarks that the kernel takes."""
     plan = state.model
     kernel, objects = plan.kernel, plan.objects
-    state.require(isinstance(kernel, Kernel) and kernel.takes_vectors, "its kernel is none")
+    state.require(isinstance(kernel, Kernel) and kernel.takes_vectors, "its kernel is wrong")
     kernel.check_parameters()
     shape = getattr(objects, "shape", ())
     state.require(len(shape) == 2 and shape[0] >= 1 and shape[1] == n, "its landmarks are wrong")
     values = stored_values(objects)
     ok = values.dtype in (np.float64, np.float32) and np.isfinite(values).all()
-    state.require(ok, "its landmarks are no numbers")
+    state.require(ok, "its landmarks are not numbers")
     checked = kernel.check_objects(objects)
     state.require(checked.shape == shape, "its landmarks are of a wrong kind")
     plan.columns(objects[:1])  # kernel values exist
@@ -112,7 +112,7 @@ def _check_labels(state, plan):
     """Targets are -1 and +1: their mean m and weight W say that their squares are W (1 - m^2)."""
     P, moments = plan.n_columns, state.model
     means = moments.target_means
-    state.require((np.abs(means) <= 1 + ROUNDING).all(), "means of the targets are no labels'")
+    state.require((np.abs(means) <= 1 + ROUNDING).all(), "means of the targets are wrong")
     expected = moments.weight * (1 - np.square(means))
     off = np.abs(moments.cross.diagonal()[P:] - expected)
     ok = (off <= ROUNDING * moments.weight).all()

@@ -13,7 +13,7 @@ def check_selector(state):
     if relations is None:
         p = state.features()
     else:
-        state.require(isinstance(relations, Relations), "its relations are none")
+        state.require(isinstance(relations, Relations), "its relations are not Relations")
         kernel, objects = checked_kernel(state, relations.kernel), relations.objects
         if kernel.takes_vectors:
             fits = objects.shape[1:] == (state.features(),)
@@ -27,7 +27,7 @@ def check_selector(state):
 def check_relations(state):
     """A name for each landmark."""
     objects, names = state.get("objects"), state.get("names")
-    state.require(hasattr(objects, "shape"), "its landmarks are no array")
+    state.require(hasattr(objects, "shape"), "its landmarks are not an array")
     ok = isinstance(names, np.ndarray) and names.shape == objects.shape[:1] and len(names) > 0
     ok = ok and all(isinstance(name, str) for name in names)
     state.require(ok, "the names of its landmarks are wrong")

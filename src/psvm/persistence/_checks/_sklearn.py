@@ -178,11 +178,11 @@ def check_pipeline(state):
     state.require(isinstance(steps, list) and steps, "its steps are missing")
     for step in steps:
         ok = isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str)
-        state.require(ok, "a step is no pair of a name and an estimator")
+        state.require(ok, "a step is not a pair of a name and an estimator")
     state.model._validate_names([name for name, _ in steps])
     for _, step in steps:
         ok = isinstance(step, BaseEstimator) or step is None or step == "passthrough"
-        state.require(ok, "a step is no estimator")
+        state.require(ok, "a step is not an estimator")
     for _, step in steps[:-1]:
         ok = not isinstance(step, BaseEstimator) or hasattr(step, "transform")
         state.require(ok, "a step does not transform")
@@ -234,13 +234,13 @@ def check_column_transformer(state):
     parts, inputs = state.get("transformers_"), {}
     state.require(isinstance(parts, list) and parts, "its transformers are missing")
     for part in parts:
-        state.require(isinstance(part, tuple) and len(part) == 3, "a transformer is no triple")
+        state.require(isinstance(part, tuple) and len(part) == 3, "a transformer is not a triple")
         name, step, columns = part
         state.require(isinstance(name, str) and name not in inputs, "a name is wrong")
-        state.require(isinstance(columns, list), "its columns are no list")
+        state.require(isinstance(columns, list), "its columns are not a list")
         ok = all(c in names if isinstance(c, str) else type(c) is int and 0 <= c < p
                  for c in columns)  # fmt: skip
-        state.require(ok, "a column is not there")
+        state.require(ok, "a column is missing")
         inputs[name] = [names.index(c) if isinstance(c, str) else c for c in columns]
         if step != "drop":
             state.fitted(step, name, BaseEstimator, "transform")

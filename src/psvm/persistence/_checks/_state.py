@@ -61,14 +61,14 @@ class State:
 
     def checked(self, value, name, shape, *, kinds="iuf", nan=False):
         """The same for a value that is no attribute."""
-        self.require(isinstance(value, np.ndarray), f"{name} is no array")
+        self.require(isinstance(value, np.ndarray), f"{name} is not an array")
         fits = len(value.shape) == len(shape) and all(
             n is None or n == m for n, m in zip(shape, value.shape, strict=True)
         )
         self.require(fits, f"{name} has shape {value.shape}")
         usual = value.dtype.kind != "f" or value.dtype in (np.float64, np.float32)
         ok = value.dtype.kind in kinds and usual
-        self.require(ok, f"{name} are no numbers of the right kind but {value.dtype}")
+        self.require(ok, f"{name} has the wrong dtype {value.dtype}")
         if value.dtype.kind == "f":
             bad = np.isinf(value) if nan else ~np.isfinite(value)
             self.require(not bad.any(), f"{name} has entries that are not finite")
@@ -84,7 +84,7 @@ class State:
     def order(self, name, n):
         """Every index below a number once."""
         value = self.array(name, (n,), kinds="i")
-        self.require(np.array_equal(np.sort(value), np.arange(n)), f"{name} is no order")
+        self.require(np.array_equal(np.sort(value), np.arange(n)), f"{name} is not a permutation")
 
     def features(self):
         """The number of features, and their names if there are any."""
@@ -100,16 +100,16 @@ class State:
         """Different labels in increasing order."""
         value = self.get(name)
         ok = isinstance(value, np.ndarray) and value.ndim == 1 and len(value) >= least
-        self.require(ok, f"{name} are no labels")
+        self.require(ok, f"{name} are not labels")
         kinds = {str} if value.dtype.kind == "U" else {type(v) for v in value.tolist()}
         ok = kinds <= {str} or kinds <= {bool, int, float}
-        self.require(ok and is_increasing(value), f"{name} are no different labels in order")
+        self.require(ok and is_increasing(value), f"{name} are not distinct labels in order")
         return value
 
     def same_classes(self, classes, other, name):
         """Labels that another object must have too."""
         ok = isinstance(other, np.ndarray) and np.array_equal(classes, other)
-        self.require(ok, f"the classes of {name} are others")
+        self.require(ok, f"the classes of {name} are different")
 
 
 def is_number(value):

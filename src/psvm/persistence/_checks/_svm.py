@@ -13,7 +13,7 @@ def check_svm(state):
     model, p = state.model, state.features()
     n_classes, Z = len(state.classes()), state.get("support_vectors_")
     measured, sparse = model.kernel == "precomputed", state.get("_sparse")
-    state.require(isinstance(model.kernel, str), "its kernel is no name")
+    state.require(isinstance(model.kernel, str), "its kernel is not a name")
     state.require(sparse is False or (sparse is True and not measured), "its storage is wrong")
     shape = state.get("shape_fit_")
     ok = isinstance(shape, tuple) and len(shape) == 2 and all(type(n) is int for n in shape)
@@ -37,7 +37,7 @@ def check_svm(state):
     if state.has("class_weight_"):
         state.array("class_weight_", (n_classes,))
     ok = isinstance(model.degree, numbers.Integral) and model.degree < 2**31
-    state.require(ok, "its degree is no integer that fits")
+    state.require(ok, "its degree is not a valid integer")
     for name in ("_gamma", "nu", "epsilon", "C"):
         state.number(name)
 
@@ -45,7 +45,7 @@ def check_svm(state):
 def _check_sigmoids(state, pairs):
     """Two numbers for each pair of classes if there are probabilities; else none."""
     effective = getattr(state.model, "_effective_probability", False)
-    state.require(isinstance(effective, bool), "_effective_probability is no flag")
+    state.require(isinstance(effective, bool), "_effective_probability is not a boolean")
     asked = effective or state.model.probability is True
     some = len(state.get("_probA")) > 0
     state.require(some or not asked, "_probA and _probB are missing")
@@ -54,7 +54,7 @@ def _check_sigmoids(state, pairs):
 
 
 def _doubles(state, name, shape):
-    state.require(state.array(name, shape, kinds="f").dtype == np.float64, f"{name} are no doubles")
+    state.require(state.array(name, shape, kinds="f").dtype == np.float64, f"{name} is not float64")
 
 
 def _svm_matrix(state, name, value, shape):
