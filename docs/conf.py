@@ -27,7 +27,6 @@ extensions = [
     "table_plots",
 ]
 exclude_patterns = ["_ext", "auto_examples/**.ipynb", "auto_examples/**.py"]
-nitpicky = False
 suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "smartquotes"]
@@ -74,3 +73,14 @@ html_theme_options = {
 html_sidebars = {"index": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def skip_builtins(app, what, name, obj, skip, options):
+    """Methods of str and int that a class has inherited are not described."""
+    inherited = getattr(obj, "__objclass__", None) in (str, int, tuple, object)
+    return True if inherited or name == "maketrans" else None
+
+
+def setup(app):
+    """Connect what the pages need."""
+    app.connect("autodoc-skip-member", skip_builtins)

@@ -15,11 +15,14 @@ import psvm
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 GENERATED = ("auto_examples", "reference/api", "reference/backreferences")
-PAGES = [ROOT / "README.md"] + sorted(
-    page
-    for page in DOCS.rglob("*.md")
-    if not page.relative_to(DOCS).as_posix().startswith(GENERATED)
-)
+PAGES = [
+    ROOT / "README.md",
+    *sorted(
+        page
+        for page in DOCS.rglob("*.md")
+        if not page.relative_to(DOCS).as_posix().startswith(GENERATED)
+    ),
+]
 BLOCK = re.compile(r"^```(python|sh|text|toml)\n(.*?)^```$", re.S | re.M)
 CHECK = doctest.OutputChecker()
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -119,8 +122,9 @@ def test_every_public_name_has_a_page(monkeypatch):
     assert rooms <= set(public_names.ROOMS)
     for room, title in public_names.ROOMS.items():
         page = public_names.page(room, title)
-        for name in public_names.names(room):
-            assert f"\n   {name}\n" in page
+        here, also = public_names.names(room)
+        assert all(f"\n   {name}\n" in page for name in here)
+        assert all(f"`psvm.{name}`" in page and name in psvm.__all__ for name in also)
 
 
 def test_every_page_is_in_a_table_of_contents():

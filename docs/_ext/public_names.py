@@ -24,9 +24,12 @@ ROOMS = {
 
 
 def names(room):
-    """The public functions and classes of a room."""
-    module = importlib.import_module(room)
-    return [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+    """The public functions and classes of a room, and those of them that `psvm` has too."""
+    module, top = importlib.import_module(room), importlib.import_module("psvm")
+    public = sorted(module.__all__, key=str.lower)
+    public = [name for name in public if not inspect.ismodule(getattr(module, name))]
+    also = [] if module is top else [name for name in public if name in top.__all__]
+    return [name for name in public if name not in also], also
 
 
 def page(room, title):
@@ -35,9 +38,14 @@ def page(room, title):
     heading = f"{room}: {title[0].lower() + title[1:]}"
     lines = [heading, "=" * len(heading), "", f".. currentmodule:: {room}", ""]
     lines += [inspect.cleandoc(module.__doc__ or ""), ""]
-    lines += [".. autosummary::", "   :toctree: generated/", "   :nosignatures:", ""]
-    lines += [f"   {name}" for name in sorted(names(room), key=str.lower)]
-    return "\n".join(lines) + "\n"
+    here, also = names(room)
+    if here:
+        lines += [".. autosummary::", "   :toctree: generated/", "   :nosignatures:", ""]
+        lines += [f"   {name}" for name in here] + [""]
+    if also:
+        links = ", ".join(f":py:obj:`psvm.{name}`" for name in also)
+        lines += [f"The same objects as in :doc:`psvm <psvm>`: {links}.", ""]
+    return "\n".join(lines)
 
 
 def write_pages(folder):

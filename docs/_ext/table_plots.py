@@ -13,6 +13,7 @@ that a picture always shows the numbers of the table. Cells that hold no number 
 
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import matplotlib
 
@@ -82,7 +83,7 @@ class TablePlot(Directive):
     """See the docstring of the module."""
 
     required_arguments = 1
-    option_spec = {
+    option_spec: ClassVar = {
         "label": directives.unchanged_required,
         "values": directives.unchanged_required,
         "axis": directives.unchanged,
