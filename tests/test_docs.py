@@ -3,6 +3,7 @@
 import contextlib
 import doctest
 import io
+import os
 import re
 import runpy
 import shlex
@@ -55,6 +56,9 @@ def shell(code):
     for line in code.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
         if not words or line.startswith(NOT_RUN):
+            continue
+        if words[0] == "cd":
+            os.chdir(words[1])
             continue
         assert words[0] == "psvm", f"not a command of psvm: {line}"
         code = main(words[1:])
