@@ -16,7 +16,7 @@ COMMANDS = {
     "completion": "Print the completion script of a shell.",
     "convert": "Convert data to another format, or a model to text or Python.",
     "cv": "Cross-validate: an honest error, with an interval.",
-    "demo": "Show the commands at work on data that comes along.",
+    "demo": "Show the commands at work on bundled data.",
     "fit": "Fit a model and save it.",
     "info": "What is in a model file?",
     "moments": "Sum the rows of a site for a fit to several sites.",

@@ -16,7 +16,7 @@ epsilon : "auto", "cv", "aicc" or float, default="auto"
     criterion along one path. With more than six machines for classes, six of them choose, and
     the geometric mean of their shares of ``||K̃'y||_inf`` serves all.
 epsilon_unit : {"absolute", "max"}, default="absolute"
-    "max": a number `epsilon` is meant as a share of ``||K̃'y||_inf``, from which on all
+    "max": a number `epsilon` is a share of ``||K̃'y||_inf``, the smallest epsilon at which all
     variables are 0. Such values from 0 to 1 suit a grid: they do not depend on the units and
     the size of the data, and each of several machines has its own maximum.
 relaxation : "auto" or float, default="auto"

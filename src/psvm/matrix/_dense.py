@@ -46,7 +46,7 @@ class DenseMatrix(DataMatrix):
     pass_bytes : int
         Size of a block that is read where it lies.
     shared_bytes : int
-        Size of K from which on threads share a pass.
+        Smallest size of K for which threads share a pass.
     """
 
     def __init__(

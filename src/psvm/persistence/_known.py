@@ -134,7 +134,7 @@ def _parts():
 
 
 def register(cls: KernelClass) -> KernelClass:
-    """Allow a kernel class of one's own in model files.
+    """Allow your own kernel class in model files.
 
     Its parameters are written; they must be numbers, strings, arrays, or lists, tuples and dicts of
     these. It has to be registered under the same name when the file is loaded.

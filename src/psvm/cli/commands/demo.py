@@ -17,7 +17,7 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Show the commands at work on data that comes along: patients x measurements."""
+    """Show the commands at work on bundled data: patients x measurements."""
     import shlex
     from pathlib import Path
 
