@@ -41,8 +41,8 @@ def tables(text, section):
 
 
 def number(cell):
-    """The first number of a cell, or None."""
-    found = re.match(r"[<>*\s]*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)", cell)
+    """The first number of a cell, or None; "> 5 s" is no number."""
+    found = re.match(r"[*\s]*([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)", cell)
     return float(found[1].replace(",", "")) if found else None
 
 
