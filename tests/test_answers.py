@@ -1,7 +1,6 @@
 """What commands answer: how good a model is, in one unit and one name for each figure."""
 
 import csv
-import json
 import re
 
 import numpy as np
@@ -12,27 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import psvm
+from command import as_json, run, write
 from psvm import PSVC, PSVR, PSVRCV
 
-pytest.importorskip("click")
-pytest.importorskip("rich")
-from psvm.cli import main
-
 CONSTANT = 5
-
-
-def run(*arguments):
-    return int(main([str(a) for a in arguments]))
-
-
-def as_json(capsys, *arguments):
-    code = run(*arguments, "--json")
-    return code, json.loads(capsys.readouterr().out)
-
-
-def write(path, header, rows):
-    with open(path, "w", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
 
 
 @pytest.fixture

@@ -1,34 +1,15 @@
 """The data dictionary of `psvm check`: every column, every problem, and what to do next."""
 
-import csv
-import json
 import shlex
 
 import numpy as np
 import pytest
 
+from command import as_json, run, write
 from psvm.io import Kind, Severity, describe_file, read_table
-
-pytest.importorskip("click")
-pytest.importorskip("rich")
-from psvm.cli import main
 
 NAMES = ["code", "age", "sex", "city", "visit", "crp", "score", "batch", "therapy", "marker"]
 NAMES.append("state")
-
-
-def run(*arguments):
-    return int(main([str(a) for a in arguments]))
-
-
-def as_json(capsys, *arguments):
-    code = run(*arguments, "--json")
-    return code, json.loads(capsys.readouterr().out)
-
-
-def write(path, header, rows):
-    with open(path, "w", newline="") as file:
-        csv.writer(file).writerows([header, *rows])
 
 
 @pytest.fixture

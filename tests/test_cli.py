@@ -3,7 +3,6 @@
 import csv
 import fcntl
 import gzip
-import json
 import os
 import pty
 import resource
@@ -22,22 +21,12 @@ import pytest
 from sklearn.datasets import load_iris
 
 import psvm
+from command import as_json, run, write
 
-pytest.importorskip("click")
-pytest.importorskip("rich")
 pytest.importorskip("matplotlib")
-from psvm.cli import main
 
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 PSVM = [sys.executable, "-m", "psvm.cli"]
-
-
-def write(path, header, rows):
-    with open(path, "w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)
-    return str(path)
 
 
 @pytest.fixture
@@ -56,18 +45,9 @@ def data(tmp_path, monkeypatch):
     return X, y
 
 
-def run(*arguments):
-    return int(main([str(a) for a in arguments]))
-
-
 def rows_of(path):
     with open(path, newline="") as file:
         return list(csv.reader(file))
-
-
-def as_json(capsys, *arguments):
-    code = run(*arguments, "--json")
-    return code, json.loads(capsys.readouterr().out)
 
 
 def test_fit_and_predict_as_the_readme_says(data, capsys):
@@ -521,6 +501,33 @@ def test_help_is_there_for_every_command(capsys):
         assert run(name, "--help") == 0
         text = capsys.readouterr().out
         assert "Examples:" in text and f"psvm {name}" in text
+
+
+NEEDS_NO_MODEL = ("sklearn", "joblib", "scipy.stats", "scipy.optimize", "pandas", "pyarrow",
+                  "matplotlib", "rich.console")  # fmt: skip
+DRAWS_NOTHING = ("matplotlib", "pyarrow.parquet", "dask", "anndata", "sklearn.ensemble")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["check", "t.csv", "--target", "y"], NEEDS_NO_MODEL),
+        (["convert", "t.csv", "t.npz", "--target", "y"], NEEDS_NO_MODEL),
+        (["fit", "t.csv", "--target", "y", "--model", "m.psvm"], DRAWS_NOTHING),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_commands_import_only_what_they_need(arguments, unwanted, tmp_path):
+    """Start-up is import time: what reads a file does without scikit-learn."""
+    rows = "".join(f"{i % 7},{i * i % 5},{'uv'[i % 7 > 3]}\n" for i in range(40))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    code = (
+        "import sys; from psvm.cli import main; code = main(sys.argv[2:]); "
+        "print(code, [m for m in sys.argv[1].split() if m in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, " ".join(unwanted), *arguments]
+    found = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert found.stdout.splitlines()[-1] == "0 []", found.stderr
 
 
 def test_help_imports_nothing_heavy():

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,8 +12,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
-from psvm import PSVC, PSVR, Moments, RowBlocks, RowSurvey, WorkingSet, epsilon_path, solve
+from psvm import (
+    PSVC,
+    PSVCCV,
+    PSVR,
+    PSVRCV,
+    Moments,
+    MomentsPlan,
+    PSVMSelector,
+    RowBlocks,
+    RowSurvey,
+    WorkingSet,
+    epsilon_path,
+    solve,
+)
 from psvm.matrix import DaskMatrix, DaskRows
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
@@ -177,6 +192,102 @@ def test_series_with_other_partitions():
         PSVC().fit(frame[names].clear_divisions(), other["y"].clear_divisions())
 
 
+SEARCHES = {
+    "classes": (PSVCCV(landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]), labels),
+    "numbers": (PSVRCV(landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]), np.square),
+}
+
+
+def assert_same_search(search, X, y, parts):
+    whole = clone(search).fit(RowBlocks(X, y))
+    search = clone(search).fit(*parts)
+    assert well_posed(search)
+    assert len(search.cv_results_["params"]) == len(whole.cv_results_["params"]) > 1
+    for name in ("mean_test_score", "split0_test_score", "param_epsilon"):
+        mine, its = (np.asarray(found.cv_results_[name], float) for found in (search, whole))
+        assert_allclose(mine, its, rtol=1e-8)  # each follows from sums that agree to 1e-10
+    scores = np.sort(whole.cv_results_["mean_test_score"])
+    assert scores[-1] - scores[-2] > 1e-6 * abs(scores[-1])  # there is one best
+    assert search.gamma_ == whole.gamma_ and search.C_ == whole.C_
+    predicted = search.predict(parts[0])
+    assert isinstance(predicted, da.Array)
+    assert_array_equal(search.support_, whole.support_)
+    f = whole.best_estimator_.decision_function(X) if hasattr(whole, "classes_") else 0.0
+    decided = np.broadcast_to(np.abs(f) > 1e-6, len(X)) | np.isscalar(f)
+    mine, its = predicted.compute()[decided], whole.predict(X)[decided]
+    if hasattr(whole, "classes_"):
+        assert decided.mean() > 0.99
+        assert_array_equal(mine, its)
+    else:
+        assert_allclose(mine, its, rtol=0, atol=SAME * np.abs(its).max())
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_searches_take_dask_arrays(kind):
+    search, target = SEARCHES[kind]
+    X, r = ring(600)
+    y = target(r)
+    assert_same_search(search, X, y, (in_chunks(X, 170, 2), in_chunks(y, 200)))
+
+
+def test_a_search_takes_dask_dataframes():
+    X, r = ring(600)
+    table, frame = frames(r, X)
+    names = ["u", "v", "w"]
+    search = PSVCCV(landmarks="random", n_landmarks=30, gammas=[1.0, 3.0])
+    search.fit(frame[names], frame["y"], frame["weight"])
+    whole = clone(search).fit(RowBlocks(table[names], table["y"], table["weight"]))
+    assert_array_equal(search.feature_names_in_, names)
+    assert search.best_params_["gamma"] == whole.best_params_["gamma"]
+    assert_allclose(search.best_score_, whole.best_score_, rtol=1e-8)
+
+
+def columns_for_selection(n=500, n_columns=40):
+    rng = np.random.default_rng(5)
+    K = rng.normal(size=(n, n_columns)) * rng.uniform(0.5, 2, n_columns) + rng.normal()
+    return K, K[:, 3] - 2 * K[:, 7] + K[:, 11] + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_features": 4}, {"epsilon": 5.0}])
+@pytest.mark.parametrize("classes", [False, True])
+def test_the_selector_takes_dask_arrays(options, classes):
+    K, y = columns_for_selection()
+    y = np.where(y > 0, "high", "low") if classes else y
+    whole = PSVMSelector(**options).fit(RowBlocks(K, y))
+    selector = PSVMSelector(**options).fit(in_chunks(K, 130, 20), in_chunks(y, 150))
+    assert {3, 7} <= set(np.flatnonzero(selector.get_support()))
+    assert_array_equal(selector.get_support(), whole.get_support())
+    assert_allclose(selector.alpha_, whole.alpha_, rtol=0, atol=SAME * np.abs(whole.alpha_).max())
+    found = selector.transform(in_chunks(K, 130, 20))
+    assert isinstance(found, da.Array)
+    assert_array_equal(found.compute(), K[:, selector.get_support()])
+    with pytest.raises(ValueError, match="X has 39 features, but PSVMSelector is expecting 40"):
+        selector.transform(in_chunks(K[:, 1:], 130, 20))
+
+
+def test_the_selector_takes_dask_dataframes():
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    K, y = columns_for_selection()
+    names = [f"gene{j}" for j in range(K.shape[1])]
+    frame = dd.from_pandas(pd.DataFrame(K, columns=names).assign(y=y), npartitions=3)
+    selector = PSVMSelector(n_features=3).fit(frame[names], frame["y"])
+    assert_array_equal(selector.get_feature_names_out(), ["gene3", "gene7", "gene11"])
+    found = selector.transform(frame[names[::-1]])
+    assert_array_equal(found.compute(), K[:, [3, 7, 11]])
+    with pytest.raises(ValueError, match="X has no column 'gene3'"):
+        selector.transform(frame[names].rename(columns={"gene3": "other"}))
+
+
+def test_partial_fit_takes_chunks():
+    X, r = ring()
+    y = labels(r)
+    model = PSVC(**SETTINGS).partial_fit(in_chunks(X[:500], 200, 3), y[:500])
+    model.partial_fit(in_chunks(X[500:], 200, 3), y[500:])
+    other = PSVC(**SETTINGS).partial_fit(X[:500], y[:500]).partial_fit(X[500:], y[500:])
+    assert model.sums_.n_rows == 900
+    assert_same(model, other, X)
+
+
 def test_sparse_chunks():
     K = sp.random_array((500, 60), density=0.1, format="csr", random_state=0)
     y = K[:, [0]].toarray()[:, 0] - K[:, [1]].toarray()[:, 0]
@@ -189,7 +300,7 @@ def test_sparse_chunks():
 @pytest.mark.parametrize("copies", [1, 6])
 def test_chunks_send_few_rows_and_the_sample_is_that_of_all(copies):
     """Equal rows count once, so the chunks are asked again for more."""
-    from psvm.estimators import _fit_dask
+    from psvm.estimators import _passes
 
     X = np.repeat(np.random.default_rng(0).normal(size=(120_000 // copies, 2)), copies, axis=0)
     y = X[:, 0]
@@ -200,10 +311,10 @@ def test_chunks_send_few_rows_and_the_sample_is_that_of_all(copies):
         sent.append(len(survey.sample.hashes))
         return survey
 
-    survey_of_chunk = _fit_dask.survey_of_chunk
+    survey_of_chunk = _passes.survey_of_chunk
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_fit_dask, "survey_of_chunk", count)
-        found = _fit_dask._survey(DaskRows(in_chunks(X, 10_000, 2), y), labels=False)
+        patch.setattr(_passes, "survey_of_chunk", count)
+        found = _passes.survey_chunks(DaskRows(in_chunks(X, 10_000, 2), y), labels=False)
     whole = RowSurvey.of(X, y, labels=False)
     for mine, its in zip(found.sample, whole.sample, strict=True):
         assert_array_equal(mine, its)
@@ -211,6 +322,19 @@ def test_chunks_send_few_rows_and_the_sample_is_that_of_all(copies):
     assert len(sent) == 12 * (1 if copies == 1 else 2)
     if copies == 1:
         assert sum(sent) < 2.5 * 20_000
+
+
+def test_dask_knows_how_large_sums_and_surveys_are():
+    """It moves what is small, and keeps as much in memory as it thinks there is room for."""
+    from dask.sizeof import sizeof
+
+    X, r = ring(300)
+    for rows in (X, sp.csr_array(X)):
+        survey = RowSurvey.of(rows, r, labels=False)
+        plan = MomentsPlan.make(PSVR(**SETTINGS), survey)
+        for value in (survey, plan.moments(rows, r), plan.factor([(rows, r)])):
+            pickled = len(pickle.dumps(value, protocol=5))
+            assert 0.8 * pickled < sizeof([value]) < 1.5 * pickled
 
 
 def test_predictions_are_lazy():
@@ -327,8 +451,12 @@ def test_errors_name_what_is_wrong():
         PSVC(landmarks="all").fit(chunked, y)
     with pytest.raises(ValueError, match="kernel='precomputed' needs all rows"):
         PSVC(kernel="precomputed").fit(chunked, y)
-    with pytest.raises(ValueError, match="partial_fit takes a matrix or RowBlocks"):
-        PSVC().partial_fit(chunked, y)
+    with pytest.raises(ValueError, match="PSVCCV requires y to be passed"):
+        PSVCCV().fit(chunked)
+    with pytest.raises(ValueError, match="scoring needs rows in memory"):
+        PSVCCV(scoring="accuracy").fit(chunked, y)
+    with pytest.raises(ValueError, match="go without landmarks"):
+        PSVMSelector(landmarks=X[:5]).fit(chunked, y)
     with pytest.raises(TypeError, match="X must be a dask array or a dask DataFrame"):
         PSVC().fit(dask.delayed(X), y)
     unknown = chunked[da.from_array(X[:, 0] > 0, chunks=300)]
@@ -350,7 +478,7 @@ def test_an_error_names_the_chunk(columns):
     X = np.random.default_rng(0).normal(size=(60, columns))
     y = X[:, 0].copy()
     X[41, 1] = np.nan
-    where = r"chunk 2 \(rows 40 to 59\): there is NaN or infinity in row 1 of the block, column 1"
+    where = r"chunk 3 \(rows 41 to 60\): there is NaN or infinity in row 2 of the block, column 2"
     with pytest.raises(ValueError, match=where):
         PSVR(kernel="dyadic", epsilon=1.0).fit(in_chunks(X, 20, columns), y)
 
@@ -427,6 +555,16 @@ def test_a_killed_worker_costs_its_chunks_not_the_fit(cluster, tmp_path):
 
 
 @needs_kill
+def test_searches_and_selectors_on_two_workers(cluster):
+    X, r = ring(600)
+    search, target = SEARCHES["numbers"]
+    y = target(r)
+    assert_same_search(search, X, y, (in_chunks(X, 200, 3), in_chunks(y, 200)))
+    K, y = columns_for_selection()
+    selector = PSVMSelector(n_features=4).fit(in_chunks(K, 200, 40), in_chunks(y, 200))
+    assert_array_equal(selector.get_support(), PSVMSelector(n_features=4).fit(K, y).get_support())
+
+
 @pytest.mark.slow
 def test_a_wide_matrix_outlives_a_worker(cluster, tmp_path):
     """The chunks of a killed worker are made again when a product needs them."""

@@ -105,8 +105,8 @@ def test_a_file_larger_than_the_budget_has_the_rows_in_order(kind, data, tmp_pat
     labels = y if kind not in ("hdf5", "zarr") else (y == "yes").astype(int)
     assert_array_equal(np.concatenate([block.y for block in found]), labels)
     assert_array_equal(np.concatenate([block.sample_weight for block in found]), weights)
-    assert found[0].where == f"{path}, rows 0 to {len(found[0].X) - 1}"
-    assert found[-1].where.endswith(f"to {N - 1}")
+    assert found[0].where == f"{path}, rows 1 to {len(found[0].X)}"
+    assert found[-1].where.endswith(f"to {N}")
     if kind in ("hdf5", "zarr"):
         assert blocks.feature_names is None
     else:
@@ -254,7 +254,7 @@ def test_a_missing_value_is_named_with_its_place(kind, data, tmp_path):
     path = tmp_path / f"rows.{kind}"
     write(kind, path, X, y)
     name = "x4" if kind == "zarr" else "f4"
-    text = rf"rows\.{kind}: The value of the column '{name}' is missing in row 2345 \(rows \d+ to"
+    text = rf"rows\.{kind}: The value of the column '{name}' is missing in row 2346 \(rows \d+ to"
     with pytest.raises(DataError, match=text):
         list(open_blocks(path, target="label", memory=SMALL))
 
@@ -264,7 +264,7 @@ def test_a_missing_target_is_named_with_its_place(data, tmp_path):
     y = y.astype(object)
     y[1234] = None
     write("parquet", tmp_path / "a.parquet", X, y)
-    with pytest.raises(DataError, match=r"the column 'label' is missing in row 1234"):
+    with pytest.raises(DataError, match=r"the column 'label' is missing in row 1235"):
         list(open_blocks(tmp_path / "a.parquet", target="label", memory=SMALL))
 
 

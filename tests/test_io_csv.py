@@ -342,9 +342,11 @@ def test_markers_of_missing_values(write, gap):
             read_table(path, missing="nan")
     X = read_table(path, missing="nan", na_values=[gap]).X
     np.testing.assert_array_equal(X, [[1, 2], [3, np.nan], [5, 6]])
-    path = write("a,b\n1,2\n3,NA\n5,\n")
+    path = write(f"a,b\n1,2\n3,NA\n5,\n7,{gap}\n")
+    X = read_table(path, missing="nan", na_values=[gap]).X  # beside the default ones
+    np.testing.assert_array_equal(X[:, 1], [2, np.nan, np.nan, np.nan])
     with pytest.raises(DataError, match="'NA' in column 'b' is not a number"):
-        read_table(path, missing="nan", na_values=[gap])  # the markers are replaced, but for ""
+        read_table(path, missing="nan", na_values=[gap], keep_default_na=False)
 
 
 def test_missing_targets(write):

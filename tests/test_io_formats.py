@@ -1014,11 +1014,31 @@ def test_a_workbook_is_the_table_of_its_first_sheet(tmp_path):
     np.testing.assert_array_equal(table.X, expected.X)
     assert table.y.tolist() == expected.y.tolist() and table.row_names == expected.row_names
     assert table.schema == expected.schema and table.format == "xlsx"
-    assert "The sheet 'Patients' of the workbook is read; it has 2 more." in table.detection
+    note = "The sheet 'Patients' of the workbook is read; others are 'Empty', 'Notes'."
+    assert note in table.detection
     with pytest.raises(DataError, match="line 5, column 2: 1 missing value"):
         read_table(tmp_path / "t.xlsx", target="y", schema="infer")
     with pytest.raises(ValueError, match="xlsx files are read, but not written"):
         write_table(table, tmp_path / "u.xlsx")
+
+
+def test_a_sheet_is_found_by_name_or_number(tmp_path):
+    pytest.importorskip("python_calamine", reason="Excel files need python-calamine")
+    path = tmp_path / "t.xlsx"
+    second = [["a", "b"], [1, 2], [3, 4], [5, 7]]
+    write_workbook(path, {"Patients": SHEET, "2024": second, "Empty": []})
+    for sheet in ("2024", "2", 2):
+        assert read_table(path, sheet=sheet).X.tolist() == second[1:]
+    for sheet in ("Sheet1", "0", 0, "4", 4, -1):
+        with pytest.raises(ValueError, match=r"'Patients', '2024', 'Empty'|must be an integer"):
+            read_table(path, sheet=sheet)
+    with pytest.raises(DataError, match="The sheet 'Empty' is empty"):
+        read_table(path, sheet="Empty")
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(DataError, match="Only a workbook has sheets"):
+        read_table(tmp_path / "t.csv", sheet="2024")
+    with pytest.raises(ValueError, match="sheet must be an integer"):
+        read_table(path, sheet=1.5)
 
 
 def test_a_workbook_without_its_package_or_without_sense(tmp_path, monkeypatch):

@@ -121,6 +121,17 @@ def test_a_file_gets_few_lines(time):
     assert lines[-1] == "[work] done in 2.8 h"
 
 
+def test_a_share_that_is_told_gives_the_time_left(time):
+    line, told = Line("work", Terminal(), time), [0.0]
+    with opened(line):
+        for number in steps(iter(range(100)), "reading", share=lambda: told[0]):
+            if number == 5:
+                assert line.text(5.0) == "[work] reading | 25 % | 5 s, about 15 s left"
+                break
+            told[0] += 0.05
+            time.pass_(1.0)
+
+
 def test_the_time_left_falls_also_during_a_step(time):
     line, left = Line("work", Terminal(), time), []
     with opened(line):
@@ -390,3 +401,91 @@ def test_a_search_counts_gammas_and_folds(time, monkeypatch):
     with opened(line):
         PSVCCV(gammas=[0.1, 1.0], cv=3).fit(X, y)
     assert any(t.startswith("[work] gamma 2 of 2, 1 of 3 folds | 67 %") for t in texts)
+
+
+# ---------------------------------------------------------------- the commands on a terminal
+
+T = ("--target", "y")
+COMMANDS = {
+    "check": ("check", "big.csv", *T),
+    "convert": ("convert", "big.csv", "t.npz", *T),
+    "fit": ("fit", "t.csv", *T, "--model", "n.psvm"),
+    "fit, blocks": ("fit", "big.csv", *T, "--memory", "0.2", "--model", "n.psvm", "--epsilon", "9"),
+    "fit, sums": ("fit", "s.moments", "--model", "n.psvm"),
+    "predict": ("predict", "m.psvm", "big.csv"),
+    "cv": ("cv", "t.csv", *T),
+    "tune": ("tune", "t.csv", *T, "--model", "n.psvm"),
+    "select": ("select", "t.csv", *T),
+    "path": ("path", "t.csv", *T),
+    "compare": ("compare", "t.csv", *T),
+    "report": ("report", "t.csv", *T, "--model", "m.psvm", "--output", "r.html"),
+    "info": ("info", "m.psvm"),
+    "plan": ("plan", "big.csv", *T, "--landmarks", "3", "-o", "q.npz"),
+    "moments": ("moments", "big.csv", *T, "--landmarks-from", "p.npz", "-o", "u.moments"),
+}
+UNKNOWN_END = {"path": "epsilon ", "fit, blocks": "block ", "plan": "block ", "moments": "block "}
+"""Work whose end nobody knows says where it is."""
+SHORT = {"info", "fit, sums"}
+"""One look into a file, or one machine from sums: the line has the time alone."""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Small and larger tables, a model, a plan and sums."""
+    pytest.importorskip("click")
+    pytest.importorskip("rich")
+    from psvm.cli import main
+
+    folder, rng = tmp_path_factory.mktemp("progress"), np.random.default_rng(0)
+    for name, n in (("t.csv", 40), ("big.csv", 30_000)):
+        Z = rng.normal(size=(n, 3))
+        rows = [f"{a:.12f},{b:.12f},{c:.12f},{'uv'[int(a + b > 0)]}\n" for a, b, c in Z]
+        (folder / name).write_text("a,b,c,y\n" + "".join(rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert main(["fit", "t.csv", *T, "--model", "m.psvm", "--no-cv", "-q"]) == 0
+        assert main(["plan", "big.csv", *T, "--landmarks", "3", "-o", "p.npz", "-q"]) == 0
+        moments = ["moments", "big.csv", *T, "--landmarks-from", "p.npz", "-o", "s.moments", "-q"]
+        assert main(moments) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_shows_how_far_it_is(name, files, monkeypatch):
+    """Every look at the work is shown, as if it had lasted for long."""
+    from psvm.cli import main
+
+    monkeypatch.chdir(files)
+    monkeypatch.setattr(_progress, "PATIENCE", 1e-9)
+    monkeypatch.setattr(Line, "advance", drawing(Line.advance))
+    monkeypatch.setattr(Line, "close", drawing(Line.close))
+    monkeypatch.setattr("psvm.io._csv.BLOCK", 2**16)
+    monkeypatch.setattr(Line, "__init__", with_slow_clock(Line.__init__))
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    assert main([str(part) for part in COMMANDS[name]]) in (0, 5), terminal.getvalue()
+    drawn = [t.strip() for t in re.split(r"[\r\n]", terminal.getvalue()) if t.startswith("[psvm ")]
+    assert any(f"[psvm {COMMANDS[name][0]}] done in" in text for text in drawn)
+    if name in UNKNOWN_END:
+        assert any(UNKNOWN_END[name] in text for text in drawn)
+    elif name not in SHORT:
+        assert any(re.search(r" \d+ % \| .* about .* left$", text) for text in drawn), drawn
+
+
+def drawing(method):
+    def drawn(line, *arguments):
+        line.draw()
+        method(line, *arguments)
+
+    return drawn
+
+
+def with_slow_clock(init):
+    """A clock that goes on by a second at each look."""
+
+    def initialised(line, name, stream=None, clock=None):
+        seconds = iter(range(10**9))
+        init(line, name, stream, lambda: float(next(seconds)))
+
+    return initialised

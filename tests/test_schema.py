@@ -12,35 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import psvm
+from command import as_json, run, write
 from psvm.io import Column, DataError, Kind, Schema, read_table
 from psvm.persistence import ModelFileError, load_schema
-
-pytest.importorskip("click")
-pytest.importorskip("rich")
-from psvm.cli import main
-
-
-def write(path, header, rows, delimiter=","):
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, delimiter=delimiter)
-        writer.writerow(header)
-        writer.writerows(rows)
-    return str(path)
-
-
-def run(*arguments):
-    return int(main([str(a) for a in arguments]))
 
 
 def rows_of(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def as_json(capsys, *arguments):
-    capsys.readouterr()
-    code = run(*arguments, "--json")
-    return code, json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture
@@ -263,9 +242,98 @@ def test_a_column_of_numbers_and_a_few_words_is_an_error_and_markers_can_be_said
     assert "line 5, column 1: '?' in column 'age' is not a number, but most" in said
     assert "--na-values '?'" in said
     assert run(*fit, "--na-values", "?", "--missing", "impute") == 0
-    assert load_schema("m.psvm").na_values == ("?",)
+    assert {"?", "NA"} < set(load_schema("m.psvm").na_values)
     code, result = as_json(capsys, "predict", "m.psvm", "t.csv")
     assert code == 0 and result["n_predicted"] == 60  # the markers are those of the model
+
+
+def test_markers_are_added_to_those_of_pandas_or_replace_them(patients, capsys):
+    patients[3]["age"], patients[5]["age"] = "?", "NA"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm", "--missing", "impute")
+    assert run(*fit, "--na-values", "?") == 0
+    assert run(*fit, "--na-values", "?", "--no-default-na") == 3
+    assert "'NA' in column 'age' is not a number" in capsys.readouterr().err
+    assert run(*fit, "--na-values", "?", "--na-values", "NA", "--no-default-na") == 0
+    assert load_schema("m.psvm").na_values == ("?", "NA")
+    # Prediction adds to the markers of the model.
+    patients[7]["age"] = "-99"
+    save_rows("new.csv", patients)
+    capsys.readouterr()
+    code, result = as_json(capsys, "predict", "m.psvm", "new.csv", "--na-values", "-99")
+    assert code == 0 and result["n_predicted"] == 60
+
+
+def test_a_marker_that_is_given_is_missing_in_the_target_too(patients, capsys):
+    for row in patients[::4]:
+        row["state"] = "None"
+    save_rows("t.csv", patients)
+    fit = ("fit", "t.csv", "--target", "state", "--model", "m.psvm", "--missing", "drop")
+    assert run(*fit) == 0
+    assert "'None' is taken for a class of the target" in capsys.readouterr().err
+    assert "None" in load_schema("m.psvm").target_levels
+    assert run(*fit, "--na-values", "None") == 0
+    assert "is taken for a class" not in capsys.readouterr().err
+    assert "None" not in load_schema("m.psvm").target_levels
+    assert run(*fit, "--no-default-na") == 0  # then it is a word like any other
+    assert "is taken for a class" not in capsys.readouterr().err
+    assert "None" in load_schema("m.psvm").target_levels
+
+
+@pytest.mark.parametrize("word", ["inf", "?", "1,5", "-inf"])
+def test_a_first_column_of_numbers_with_one_word_is_no_column_of_names(tmp_path, word, capsys):
+    """Taken for names of the rows, the numbers would be lost without a word."""
+    rows = [f"{1.5 * i};{i % 4};{'uv'[i % 2]}" for i in range(30)]
+    rows[3] = f"{word};2;v"
+    (tmp_path / "t.csv").write_text("dose;b;y\n" + "\n".join(rows) + "\n")
+    fit = ("fit", tmp_path / "t.csv", "--target", "y", "--model", tmp_path / "m.psvm")
+    assert run(*fit) == 3
+    said = capsys.readouterr().err
+    assert f"line 5, column 1: '{word}' in column 'dose'" in said
+    assert run("check", tmp_path / "t.csv", "--target", "y") == 3
+    assert f"'{word}'" in capsys.readouterr().out
+
+
+def test_a_target_of_dates_is_refused_unless_they_are_classes(tmp_path, capsys):
+    rows = [f"{i % 5},{i % 3},2024-01-{i % 2 + 1:02d}" for i in range(30)]
+    (tmp_path / "t.csv").write_text("a,b,visit\n" + "\n".join(rows) + "\n")
+    fit = ("fit", tmp_path / "t.csv", "--target", "visit", "--model", tmp_path / "m.psvm")
+    assert run(*fit) == 3
+    assert "Target 'visit' holds dates, e.g. '2024-01-01'" in capsys.readouterr().err
+    assert run("check", tmp_path / "t.csv", "--target", "visit") == 3
+    assert "The target 'visit' holds dates" in capsys.readouterr().out
+    assert run(*fit, "--task", "classification", "--no-cv") in (0, 5)
+
+
+@pytest.mark.parametrize("corner", ["gene", "id", ""])
+@pytest.mark.parametrize("transpose", [True, False])
+def test_columns_may_be_called_by_numbers(tmp_path, corner, transpose):
+    """Samples or wavelengths: the line of their names is no row of data."""
+    (tmp_path / "t.csv").write_text(f"{corner},1001,1002,1003\nA,0.5,1.5,2\nB,3,4,5.5\n")
+    table = read_table(tmp_path / "t.csv", transpose=transpose)
+    assert table.X.tolist() == ([[0.5, 3], [1.5, 4], [2, 5.5]] if transpose
+                                else [[0.5, 1.5, 2], [3, 4, 5.5]])  # fmt: skip
+    numbers, letters = ["1001", "1002", "1003"], ["A", "B"]
+    names = (table.row_names, table.feature_names)
+    assert names == ((numbers, letters) if transpose else (letters, numbers))
+
+
+def test_words_in_a_transposed_table_are_an_error_that_says_what_to_do(tmp_path, capsys):
+    rows = ["gene,s1,s2,s3,s4,s5,s6", "sex,f,m,f,m,f,m", "y,1,2,1,2,1,2", "g,0.1,0.7,0.2,0.9,0,1"]
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    fit = ("fit", tmp_path / "t.csv", "--transpose", "--target", "y", "--no-cv", "--model",
+           tmp_path / "m.psvm")  # fmt: skip
+    assert run(*fit) == 3
+    said = capsys.readouterr().err
+    assert "line 2, column 2: 'f'" in said and "A transposed table holds numbers only" in said
+    assert "--ignore 'sex'" in said and "name the row 'sex' as the target" in said
+    assert run("check", tmp_path / "t.csv", "--transpose", "--target", "y") == 3
+    assert "A transposed table holds numbers only" in capsys.readouterr().out
+    assert run(*fit, "--ignore", "sex") == 0
+    # Prediction needs neither the words nor the target.
+    capsys.readouterr()
+    code, result = as_json(capsys, "predict", tmp_path / "m.psvm", tmp_path / "t.csv")
+    assert code == 0 and result["rows"] == ["s1", "s2", "s3", "s4", "s5", "s6"]
 
 
 def test_a_level_that_looks_like_a_missing_value_is_named(patients, capsys):

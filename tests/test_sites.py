@@ -4,6 +4,7 @@ import json
 import random
 import re
 import shlex
+import signal
 import zipfile
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import psvm
 from psvm import PSVC, PSVR, MomentsPlan, RowSurvey, SiteMoments, fit_sites
-from psvm.estimators import cluster_centres
+from psvm.estimators import _passes, cluster_centres
 from psvm.kernels import RBF, Laplacian, Linear
 from psvm.persistence import ModelFileError, load_moments, load_plan, save_moments, save_plan
 from test_fuzz_models import Mutant
@@ -534,3 +535,35 @@ def test_a_fit_to_a_file_by_blocks(run, three):
     assert_allclose(model.epsilon_, whole.epsilon_, rtol=1e-10)
     assert run("predict", "m.psvm", "large.csv", "--output", "p.csv") == 0
     assert run("fit", "large.csv", "--memory", "1", "--missing", "drop", *options, "n.psvm") == 2
+
+
+@pytest.mark.parametrize("command", ["plan", "moments", "fit"])
+def test_ctrl_c_leaves_nothing_behind(command, run, tmp_path, monkeypatch, capsys):
+    """The signal comes while rows are surveyed (plan) or summed; an older result stays whole."""
+    write_csv("a.csv", *rows(9000, 11))
+    assert run("plan", "a.csv", "--target", "diagnosis", "-o", "shared.npz") == 0
+    Path("old").write_bytes(b"what was there")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    arguments = {
+        "plan": ("-o", "old"),
+        "moments": ("--landmarks-from", "shared.npz", "-o", "old"),
+        "fit": ("--memory", "0.05", "--model", "old"),
+    }
+    seen, where = [], (_passes, "survey_of") if command == "plan" else (MomentsPlan, "add")
+    work = getattr(*where)
+
+    def interrupted(*arguments):
+        seen.append(command)
+        work(*arguments)
+        signal.raise_signal(signal.SIGINT)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr(*where, interrupted)
+        code = run(command, "a.csv", "--target", "diagnosis", *arguments[command])
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert code == 130 and seen == [command]
+    told = capsys.readouterr().err
+    assert "Interrupted" in told and "Traceback" not in told
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

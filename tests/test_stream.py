@@ -110,10 +110,10 @@ def test_data_frames_name_the_features():
     ("blocks", "message"),
     [
         ([(np.ones((3, 2)), [0, 1, 0]), (np.array([[1, 2], [np.nan, 1]]), [0, 1])],
-         r"block 1 \(rows 3 to 4\): there is NaN or infinity in row 1 of the block, column 0"),
-        ([(np.ones((3, 2)), [0, 1, 0]), (np.ones((2, 3)), [0, 1])], r"block 1 .*3 columns, but 2"),
-        ([(np.ones((3, 2)), [0, 1])], r"block 0 .*y has the shape"),
-        ([(np.ones((3, 2)), [0, 1, 1], [1, -1, 1])], r"block 0 .*sample_weight"),
+         r"block 2 \(rows 4 to 5\): there is NaN or infinity in row 2 of the block, column 1"),
+        ([(np.ones((3, 2)), [0, 1, 0]), (np.ones((2, 3)), [0, 1])], r"block 2 .*3 columns, but 2"),
+        ([(np.ones((3, 2)), [0, 1])], r"block 1 .*y has the shape"),
+        ([(np.ones((3, 2)), [0, 1, 1], [1, -1, 1])], r"block 1 .*sample_weight"),
         ([np.ones((3, 2))], "blocks must be tuples"),
         ([], "no rows"),
         ([(np.ones((3, 2)), [0, 0, 0])], "greater than one"),
@@ -126,7 +126,7 @@ def test_errors_name_the_block(blocks, message):
 
 def test_bad_sparse_entries_are_named():
     X = sp.csr_array(np.array([[0.0, 1.0], [0.0, np.inf]]))
-    with pytest.raises(ValueError, match=r"rows 0 to 1: .* row 1 of the block, column 1"):
+    with pytest.raises(ValueError, match=r"rows 1 to 2: .* row 2 of the block, column 2"):
         list(RowBlocks(X, [0, 1]))
 
 

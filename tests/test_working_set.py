@@ -388,3 +388,24 @@ def test_interrupt_by_a_signal():
             psvm.WorkingSet(tol=1e-9).minimise(problem, workspace=workspace)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("n_alike", [2, 3])
+def test_steps_that_gain_nothing_come_to_an_end(n_alike):
+    """Columns that differ by 1e-7, and a target that is the difference of two of them.
+
+    The solution is 1e7 times as large as that without one of the two, and nearly dependent columns
+    are moved so carefully that each of some ten thousand rounds gains a hair.
+    """
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    alike = x[:, None] + 1e-7 * rng.normal(size=(200, n_alike))
+    K = np.column_stack([alike, rng.normal(size=200)])
+    case = Case(K, 1e7 * (K[:, 1] - K[:, 0]) + x, np.inf, 1e-6)
+    problem = state(case)
+    solution = psvm.WorkingSet(tol=1e-3, max_iter=1000).minimise(problem)
+    assert solution.status in (psvm.Status.OPTIMAL, psvm.Status.STALLED)
+    few = Case(K[:, 1:], case.y, np.inf, 1e-6)
+    without = psvm.WorkingSet(tol=1e-3).minimise(state(few)).alpha
+    reached, other = case.objective(solution.alpha), few.objective(without)
+    assert reached <= other + 1e-9 * abs(other)

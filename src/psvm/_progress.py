@@ -41,7 +41,7 @@ def progress(name, shown=True):
         yield
 
 
-def steps(items, what, *, work=None, total=None):
+def steps(items, what, *, work=None, total=None, share=None):
     """The items of a loop, such as "fold 2 of 5".
 
     Parameters
@@ -53,15 +53,20 @@ def steps(items, what, *, work=None, total=None):
         What each step costs, in any unit; None if all cost the same.
     total : int, default=None
         The number of items, if they cannot be counted; without it the end is unknown.
+    share : callable, default=None
+        Tells how much is done, from 0 to 1, of work whose items cannot be counted before, such as a
+        file that is read; then `what` is what is shown.
     """
     line = _line()
     if line is None:
         yield from items
         return
     total = len(items) if hasattr(items, "__len__") else total
-    with line.level(Level(total, work)) as level:
+    with line.level(Level(total, work, share)) as level:
         for number, item in enumerate(items, start=1):
-            if total != 1:
+            if share is not None:
+                level.text = what
+            elif total != 1:
                 level.text = f"{what} {number}" + (f" of {total}" if total else "")
             yield item
             line.advance(level)
@@ -110,22 +115,25 @@ def _line():
 class Level:
     """One of the loops inside of each other."""
 
-    def __init__(self, total=None, work=None):
-        self.work = work
+    def __init__(self, total=None, work=None, share=None):
+        self.work, self.told = work, share
         self.whole = total if work is None else sum(work)
+        self.whole = self.whole if share is None else 1.0
         self.done, self.number = 0.0, 0
         self.text = self.remark = ""
 
     @property
     def current(self):
         """The work of the present step."""
+        if self.told is not None:
+            return self.done / max(self.number, 1)  # as those before it
         if self.work is None:
             return 1.0
         return self.work[self.number] if self.number < len(self.work) else 0.0
 
     def advance(self):
         """The present step is done."""
-        self.done += self.current
+        self.done = self.done + self.current if self.told is None else self.told()
         self.number += 1
         self.remark = ""
 

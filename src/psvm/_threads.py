@@ -5,9 +5,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
 
-import joblib
-from threadpoolctl import ThreadpoolController
-
 _available = ContextVar("available", default=1)
 _limiting = threading.Lock()
 
@@ -43,6 +40,8 @@ def _allowed():
 
 @cache
 def _pools():
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()
 
 
@@ -53,6 +52,8 @@ def _blas():
 
 @cache
 def _n_processors():
+    import joblib
+
     return joblib.cpu_count()
 
 

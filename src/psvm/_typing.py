@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike as ArrayLike
 from numpy.typing import DTypeLike as DTypeLike
-from sklearn.utils.metaestimators import available_if as _available_if
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,4 +47,6 @@ CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | Non
 
 def available_if(check: Callable[[Any], Any]) -> Callable[[Method], Method]:
     """Do as scikit-learn's decorator of that name, and keep the type of the method."""
-    return _available_if(check)
+    from sklearn.utils.metaestimators import available_if as decorator
+
+    return decorator(check)

@@ -1,4 +1,8 @@
-"""Checks of parameters and data that name what is wrong and what to do."""
+"""Checks of parameters and data that name what is wrong and what to do.
+
+scikit-learn is imported by the checks that call it: it takes longer than most files do, and reading
+one needs none of these checks.
+"""
 
 import numbers
 import os
@@ -7,13 +11,6 @@ from collections.abc import Iterable, Mapping, Sized
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array as sklearn_check_array
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils import check_X_y as sklearn_check_X_y
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _num_samples
-from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 LONGEST = 200
 """Characters of a wrong value that an error shows."""
@@ -104,6 +101,8 @@ def check_storage(name, value):
 
 def check_seed(name, value):
     """Check that a parameter gives random numbers: None, an integer or a RandomState."""
+    from sklearn.utils import check_random_state
+
     try:
         check_random_state(value)
     except (TypeError, ValueError):
@@ -139,6 +138,8 @@ def check_list(name, value):
 
 def check_rows(X, y):
     """Check that X has a row, or is a list with an object, for each entry of y; returns X."""
+    from sklearn.utils.validation import _num_samples
+
     X = check_stored("X", X)
     try:
         rows = _num_samples(X)
@@ -302,18 +303,24 @@ def _within(places, size):
 
 def check_array(name, value, **options):
     """scikit-learn's `check_array` of what `check_stored` accepts; its errors name the argument."""
+    from sklearn.utils import check_array as sklearn_check_array
+
     value = check_stored(name, value)
     return named(name, sklearn_check_array, value, input_name=name, **options)
 
 
 def check_X_y(X, y, **options):
     """scikit-learn's `check_X_y` likewise."""
+    from sklearn.utils import check_X_y as sklearn_check_X_y
+
     X, y = check_stored("X", X), check_stored("y", y)
     return named("X or y", sklearn_check_X_y, X, y, **options)
 
 
 def validate_data(estimator, X, y="no_validation", **options):
     """scikit-learn's `validate_data` likewise."""
+    from sklearn.utils.validation import validate_data as sklearn_validate_data
+
     X = check_stored("X", X)
     if isinstance(y, str) and y == "no_validation":
         return named("X", sklearn_validate_data, estimator, X, **options)
@@ -339,6 +346,9 @@ def check_labels(name, y, kind=None):
 
     `kind` is the `target_type`, if it is known.
     """
+    from sklearn.utils import column_or_1d
+    from sklearn.utils.multiclass import check_classification_targets
+
     kind = target_type(name, y) if kind is None else kind
     if kind not in ("binary", "multiclass"):
         check_classification_targets(y)
@@ -347,6 +357,8 @@ def check_labels(name, y, kind=None):
 
 def target_type(name, y):
     """scikit-learn's `type_of_target` of what can be sorted."""
+    from sklearn.utils.multiclass import type_of_target
+
     try:
         kind = type_of_target(y, input_name=name)
     except TypeError as error:
@@ -360,6 +372,8 @@ def target_type(name, y):
 
 def class_factors(class_weight, y):
     """The weight of each row that `class_weight` means."""
+    from sklearn.utils.class_weight import compute_sample_weight
+
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
             check_number(f"class_weight[{shown(label)}]", weight, least=0)

@@ -121,6 +121,7 @@ def as_options(text):
     """Advice of the library in the words of the command line."""
     text = text.replace("missing='nan'", "missing='impute'")
     text = re.sub(r"\bna_values=\[('.*?'|\".*?\")\]", r"--na-values \1", text)
+    text = re.sub(r"\bignore=\[('.*?'|\".*?\")\]", r"--ignore \1", text)
     text = re.sub(r"\btypes=\{'(.*?)': '(\w+)'\}", r"--type '\1=\2'", text)
     return re.sub(r"\b(missing|categorical|delimiter|decimal|encoding|format)=", r"--\1 ", text)
 

@@ -5,7 +5,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..estimators import MEASURED
-from ..io import is_numeric, median_imputer, relates_rows
+from ..io import are_dates, is_numeric, median_imputer, relates_rows
 from ..matrix import can_be_centred
 
 MOST_CLASSES = 10
@@ -18,6 +18,11 @@ def choose_task(run, y, name):
     numeric = y.dtype.kind in "fiu"
     values, counts = np.unique(y, return_counts=True)
     if task == "auto":
+        if not numeric and are_dates(values):
+            raise ValueError(
+                f"{what} holds dates, e.g. {values[0]!r}. Write it as numbers or as classes; with "
+                "--task classification each date is a class."
+            )
         few = y.dtype.kind in "iu" and len(values) <= MOST_CLASSES
         whole = y.dtype.kind == "f" and len(values) == 2
         task = "classification" if few or whole or not numeric else "regression"

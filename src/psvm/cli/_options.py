@@ -89,11 +89,16 @@ reading = _all(
     click.option("--format", "format", default="auto",
                  help="csv, xlsx, svmlight, npy, npz, mtx, parquet, feather, fasta or h5ad. "
                  "[detected]"),
+    click.option("--sheet", metavar="NAME|NUMBER",
+                 help="The sheet of an Excel file, numbers from 1. [the first with cells]"),
     click.option("--missing", type=click.Choice(["error", "drop", "impute"]), default="error",
                  show_default=True, help="Rows with missing cells are an error, are left out, or "
                  "get the median or the most frequent level of the column."),
     click.option("--na-values", multiple=True, metavar="MARKER",
-                 help="A cell that stands for a missing value; repeatable. [those of pandas]"),
+                 help="A further cell that stands for a missing value, beside those of pandas "
+                 "(NA, NaN, null, ...); repeatable."),
+    click.option("--default-na/--no-default-na", "keep_default_na", default=True,
+                 show_default=True, help="Are the cells that pandas takes for missing so here?"),
     click.option("--categorical", type=click.Choice(["auto", "error", "onehot", "drop"]),
                  default="auto", show_default=True, help="Columns of words become columns of 0 and "
                  "1 if they have few levels, are an error, always become such, or are left out."),

@@ -8,7 +8,8 @@ from ._choices import choose_task
 from ._run import compare_with_record
 
 FOR_TABLES = ("target_file", "transpose", "header", "row_names", "delimiter", "decimal", "encoding",
-              "format", "missing", "categorical", "ignore")  # fmt: skip
+              "format", "sheet", "missing", "na_values", "keep_default_na", "categorical", "types",
+              "ignore")  # fmt: skip
 """Options of reading that whole tables have."""
 
 
@@ -70,6 +71,7 @@ def forget_names(model):
 
 def refuse_options(run, names, why):
     """Refuse options that were given and mean nothing here."""
-    for name in names:
-        if run.ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name.replace('_', '-')} {why}.")
+    for option in run.ctx.command.params:
+        given = run.ctx.get_parameter_source(option.name)
+        if option.name in names and given is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{'/'.join([*option.opts, *option.secondary_opts])} {why}.")

@@ -49,10 +49,12 @@ def reading_options(params):
         "encoding": params["encoding"],
         "format": params["format"],
         "missing": "nan" if params["missing"] == "impute" else params["missing"],
-        "na_values": params["na_values"] or None,
+        "na_values": params["na_values"],
+        "keep_default_na": params["keep_default_na"],
         "categorical": params["categorical"],
         "types": {n: kind for n, _, kind in (pair.rpartition("=") for pair in params["types"])},
         "ignore": params["ignore"],
+        "sheet": params["sheet"],
         "leave_out": params.get("kernel") != "precomputed",
     }
 

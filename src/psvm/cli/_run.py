@@ -74,16 +74,17 @@ class Run:
     @contextmanager
     def watched(self):
         """Show progress and collect warnings; one about convergence becomes the exit code."""
-        from sklearn.exceptions import ConvergenceWarning
-
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with progress(f"psvm {self.ctx.command.name}", self.shows_progress):
                 yield
         for text in dict.fromkeys(str(w.message) for w in caught):
             self.warn(as_options(text))
-        if any(issubclass(w.category, ConvergenceWarning) for w in caught):
-            self.code = ExitCode.NOT_CONVERGED
+        if caught:
+            from sklearn.exceptions import ConvergenceWarning
+
+            if any(issubclass(w.category, ConvergenceWarning) for w in caught):
+                self.code = ExitCode.NOT_CONVERGED
 
     def reads(self, path):
         """Record an input."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..estimators import cluster_centres, survey_blocks
+from ..estimators import cluster_centres, survey_rows
 from ..io import Table, numbers_schema
 from ..persistence import file_kind, load_moments, load_plan
 from ._choices import choose_task
@@ -23,7 +23,7 @@ def make_plan(run):
     task, _ = choose_task(run, next(iter(blocks)).y, params["target"])
     labels = task == "classification"
     with run.watched():
-        survey, _ = survey_blocks(blocks, labels=labels)
+        survey, _ = survey_rows(blocks, labels=labels)
         _check_enough(survey, params)
         model = (PSVC if labels else PSVR)(
             kernel=kernel,

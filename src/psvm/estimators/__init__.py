@@ -6,7 +6,6 @@ from ._centres import cluster_centres
 from ._description import Description, describe, describe_for, digests_of, is_measured
 from ._epsilon import LARGEST_GRAM, LEAP, choose_epsilon, path_is_over
 from ._estimators import PSVC, PSVR, has_probability
-from ._fit_blocks import fit_blocks, sum_blocks, survey_blocks
 from ._fit_moments import fit_moments
 from ._judged_path import JudgedPath, LeftOutConstant, SharedPath
 from ._kernel import (
@@ -24,6 +23,7 @@ from ._landmarks import LANDMARKS, by_rows, check_landmarks, landmarks_for
 from ._loo import LeaveOneOut
 from ._machine import finish_machine, relaxation_of
 from ._moments_plan import MomentsPlan
+from ._passes import in_parts, rows_of, sum_rows, survey_rows
 from ._row_survey import RowSample, RowSurvey
 from ._sigmoid import Sigmoid
 from ._sites import LEAST, SiteMoments, fit_sites, plan_difference

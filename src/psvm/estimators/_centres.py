@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 
 from .._typing import ArrayLike
 from .._validation import check_array, check_integer, check_seed
@@ -45,6 +44,8 @@ def cluster_centres(
     >>> Z.shape
     (15, 3)
     """
+    from sklearn.cluster import KMeans
+
     X = check_array("X", X, dtype=np.float64)
     check_integer("n_clusters", n_clusters, least=1)
     check_integer("least", least, least=1)

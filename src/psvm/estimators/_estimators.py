@@ -28,6 +28,7 @@ from ._fit_blocks import BlockOptions, fit_blocks
 from ._fit_dask import answered, fit_dask
 from ._incremental import add_rows, take_rows
 from ._kernel import kernel_name
+from ._passes import in_parts, rows_of
 from ._target import Labels, prepare
 
 
@@ -238,10 +239,10 @@ class PSVC(ClassifierMixin, BasePSVM):
         self : PSVC
         """
         options = BlockOptions(standardize, checkpoint, qr)
-        if isinstance(X, RowBlocks):
-            return fit_blocks(self, X, y, sample_weight, options)
-        if is_dask(X):
-            return fit_dask(self, X, y, sample_weight, options)
+        if in_parts(X):
+            rows = rows_of(X, y, sample_weight, type(self).__name__)
+            fit = fit_dask if is_dask(X) else fit_blocks
+            return fit(self, rows, options)
         options.refuse()
         solver = check_psvm(self)
         X, labels, weights = prepare(self, X, y, sample_weight)
@@ -445,10 +446,10 @@ class PSVR(RegressorMixin, BasePSVM):
         self : PSVR
         """
         options = BlockOptions(standardize, checkpoint, qr)
-        if isinstance(X, RowBlocks):
-            return fit_blocks(self, X, y, sample_weight, options)
-        if is_dask(X):
-            return fit_dask(self, X, y, sample_weight, options)
+        if in_parts(X):
+            rows = rows_of(X, y, sample_weight, type(self).__name__)
+            fit = fit_dask if is_dask(X) else fit_blocks
+            return fit(self, rows, options)
         options.refuse()
         solver = check_psvm(self)
         X, numbers, weights = prepare(self, X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""A fit to rows that are read block by block."""
+"""A fit to rows that are read in parts: blocks, or chunks on workers."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from ._base import check_psvm
 from ._checkpoint import Checkpoint
 from ._fit_moments import fit_moments
 from ._moments_plan import MomentsPlan
-from ._row_survey import SAMPLE, survey_of
+from ._passes import factor_rows, sum_rows, survey_rows
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class BlockOptions:
             )
 
 
-def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
-    """Fit a `PSVC` or `PSVR` to `RowBlocks`.
+def fit_blocks(model, rows, options):
+    """Fit a `PSVC` or `PSVR` to rows that are read in parts.
 
     Rows that can be read again are read three times: for the survey, for the sums, and for the
     certificate. An iterator is read once, and its first blocks are the survey.
@@ -48,10 +48,8 @@ def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
     Parameters
     ----------
     model : PSVC or PSVR
-    blocks : RowBlocks
-    y, sample_weight
-        Must be None: they are in the blocks.
-    options : BlockOptions, default=None
+    rows : RowBlocks or DaskRows
+    options : BlockOptions
 
     Returns
     -------
@@ -59,66 +57,37 @@ def fit_blocks(model, blocks, y=None, sample_weight=None, options=None):
         The model, fitted.
     """
     check_psvm(model)
-    options = BlockOptions() if options is None else options
-    if y is not None or sample_weight is not None:
-        raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
-    if options.qr and not blocks.rereadable:
+    if options.qr and not rows.rereadable:
         raise ValueError("qr=True reads the rows once more, which an iterator does not allow.")
     if options.checkpoint is not None:
         check_path("checkpoint", options.checkpoint)
         check_writable(options.checkpoint)
     with threads(), progress(type(model).__name__, model.verbose):
-        survey, blocks = survey_blocks(blocks, labels=is_classifier(model))
+        survey, rows = survey_rows(rows, labels=is_classifier(model))
         plan = MomentsPlan.make(
-            model, survey, standardize=options.standardize, feature_names=blocks.feature_names
+            model, survey, standardize=options.standardize, feature_names=rows.feature_names
         )
         checkpoint = None
-        if options.checkpoint is not None:
+        if options.checkpoint is None:
+            (sums,) = sum_rows([plan], rows)
+        else:
             checkpoint = Checkpoint(options.checkpoint, plan)
             plan = checkpoint.plan
-        sums = sum_blocks(plan, blocks, checkpoint)
+            sums = _sum_on(plan, rows, checkpoint)
         # Kernel values in single precision are not the same twice.
-        certify = blocks.rereadable and plan.dtype == np.float64
-        factor = plan.factor(steps(blocks, "block")) if options.qr else None
-        again = blocks if certify else None
+        certify = rows.rereadable and plan.dtype == np.float64
+        factor = factor_rows(plan, rows) if options.qr else None
+        again = rows if certify else None
         fit_moments(model, plan, sums, survey=survey, blocks=again, factor=factor)
     if checkpoint is not None:
         checkpoint.remove()
     return model
 
 
-def survey_blocks(blocks, *, labels):
-    """The survey of `RowBlocks`, and the blocks to be summed; of an iterator, all of them again.
-
-    `labels` says whether y are labels, or is a function that tells it of the first y.
-    """
-    if blocks.rereadable:
-        survey = waiting = bound = None
-        for block in steps(gathered_blocks(blocks), "block"):
-            labels = labels(block.y) if callable(labels) else labels
-            part = survey_of(block, labels, bound)
-            waiting = part if waiting is None else waiting + part
-            # The rows of a full sample are not copied for each block.
-            if survey is None or len(waiting.sample.hashes) >= SAMPLE // 2:
-                survey, waiting = waiting if survey is None else survey + waiting, None
-                bound = survey.bound
-        return survey if waiting is None else survey + waiting, blocks
-    first, remaining = [], iter(blocks)
-    n_rows = 0
-    for block in remaining:
-        first.append(block)
-        n_rows += block.X.shape[0]
-        if n_rows >= SAMPLE:
-            break
-    labels = labels(first[0].y) if callable(labels) else labels
-    survey = sum(survey_of(block, labels) for block in gathered_blocks(first))
-    return survey, _Continued(first, remaining, blocks)
-
-
-def sum_blocks(plan, blocks, checkpoint=None):
-    """The sums of a plan over blocks, which may go on from a `Checkpoint`."""
+def _sum_on(plan, blocks, checkpoint):
+    """The sums of a plan over blocks, which go on from a `Checkpoint`."""
     sums = plan.start()
-    done = 0 if checkpoint is None else checkpoint.resume(sums)
+    done = checkpoint.resume(sums)
     # The blocks in the sums are skipped one by one as well: their rows are compared.
     for number, block in enumerate(steps(gathered_blocks(blocks), "block")):
         if number < done:
@@ -127,27 +96,7 @@ def sum_blocks(plan, blocks, checkpoint=None):
                 checkpoint.check()
             continue
         plan.add(sums, block)
-        if checkpoint is not None:
-            checkpoint.add(block, sums)
-    if checkpoint is not None and checkpoint.n_blocks < done:
+        checkpoint.add(block, sums)
+    if checkpoint.n_blocks < done:
         raise ValueError(f"There are fewer blocks than in {checkpoint.path}.")
     return sums.moments(plan.key)
-
-
-class _Continued:
-    """Blocks that were read, and those that follow."""
-
-    rereadable = False
-
-    def __init__(self, first, remaining, source):
-        self.first, self.remaining, self.source = first, remaining, source
-
-    @property
-    def feature_names(self):
-        """Names of the columns."""
-        return self.source.feature_names
-
-    def __iter__(self):
-        while self.first:
-            yield self.first.pop(0)
-        yield from self.remaining

@@ -5,27 +5,20 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress, say
-from .._threads import threads
 from .._validation import check_X_y
 from ..matrix import DaskMatrix, DaskRows, import_dask, is_dask
 from ._base import check_psvm
-from ._fit_blocks import BlockOptions
-from ._fit_moments import fit_moments
+from ._fit_blocks import fit_blocks
 from ._kernel import kernel_name
-from ._moments_plan import MomentsPlan
-from ._row_survey import SAMPLE, survey_of
 from ._target import LARGEST_GRAM, Labels, target_of
 
-AMPLE = 2
-"""Rows that chunks keep for the sample together, as a multiple of what it may have."""
-HASHES = 2**64
 NOT_FOR_PREDICTION = (
     *("plan_", "sums_", "_survey", "solution_", "solutions_", "loo_decision_", "landmarks_"),
 )
 """Fitted attributes that need not travel to the chunks of new objects."""
 
 
-def fit_dask(model, X, y, sample_weight=None, options=None):
+def fit_dask(model, rows, options):
     """Fit a `PSVC` or `PSVR` to dask collections.
 
     Rows are surveyed, summed and checked chunk by chunk where they are, and sums are added up in a
@@ -35,9 +28,8 @@ def fit_dask(model, X, y, sample_weight=None, options=None):
     Parameters
     ----------
     model : PSVC or PSVR
-    X : dask array or dask DataFrame
-    y, sample_weight : dask collections or array-likes
-    options : BlockOptions, default=None
+    rows : DaskRows
+    options : BlockOptions
 
     Returns
     -------
@@ -45,74 +37,19 @@ def fit_dask(model, X, y, sample_weight=None, options=None):
         The model, fitted.
     """
     solver = check_psvm(model)
-    options = BlockOptions() if options is None else options
     if options.checkpoint is not None:
         raise ValueError(
             "checkpoint is an option of a fit to RowBlocks; chunks that dask has lost are computed "
             "again."
         )
-    if y is None:
-        raise ValueError(f"{type(model).__name__} requires y to be passed, but it is None.")
-    rows = DaskRows(X, y, sample_weight)
-    if kernel_name(model.kernel) == "dyadic" and rows.n_features > LARGEST_GRAM:
-        if options.qr:
-            raise ValueError(
-                f"qr=True is for sums of at most {LARGEST_GRAM} columns; the fit to more of them "
-                "forms no sums."
-            )
-        return _fit_wide(model, rows, solver)
-    with threads(), progress(type(model).__name__, model.verbose):
-        say(f"survey of {len(rows)} chunks")
-        survey = _survey(rows, labels=is_classifier(model))
-        plan = MomentsPlan.make(
-            model, survey, standardize=options.standardize, feature_names=rows.feature_names
+    if kernel_name(model.kernel) != "dyadic" or rows.n_features <= LARGEST_GRAM:
+        return fit_blocks(model, rows, options)
+    if options.qr:
+        raise ValueError(
+            f"qr=True is for sums of at most {LARGEST_GRAM} columns; the fit to more of them "
+            "forms no sums."
         )
-        say(f"sums of {len(rows)} chunks")
-        sums = rows.total(moments_of_chunk, plan)
-        # Kernel values in single precision are not the same twice.
-        again = rows if plan.dtype == np.float64 else None
-        factor = rows.total(factor_of_chunk, plan) if options.qr else None
-        return fit_moments(model, plan, sums, survey=survey, blocks=again, factor=factor)
-
-
-def survey_of_chunk(blocks, labels, bound):
-    """The survey of the rows of a chunk."""
-    (block,) = blocks
-    return survey_of(block, labels, bound)
-
-
-def moments_of_chunk(blocks, plan):
-    """The sums over the rows of a chunk."""
-    return plan.sum(blocks)
-
-
-def factor_of_chunk(blocks, plan):
-    """The triangular factor of the rows of a chunk; None if none of them has weight."""
-    weights = blocks[0].sample_weight
-    return plan.factor(blocks) if weights is None or weights.any() else None
-
-
-def _survey(rows, labels):
-    """The survey of all rows.
-
-    A chunk sends its rows with hashes below a bound, so that all chunks together send few more than
-    the sample has. Where equal rows or rows without weight made them fewer, the bound is raised.
-    """
-    share = AMPLE * SAMPLE / max(_count(rows), 1)
-    while True:
-        bound = int(share * HASHES) if share < 1 else None
-        survey = rows.total(survey_of_chunk, labels, bound)
-        if bound is None or survey.bound < bound:
-            return survey
-        share *= AMPLE * SAMPLE / max(len(survey.sample.hashes), 1)
-
-
-def _count(rows):
-    """The number of rows; about, if only the first chunk tells."""
-    if rows.lengths is not None:
-        return sum(rows.lengths)
-    first = rows.compute(rows.chunks[0][1])[0]
-    return len(first) * len(rows)
+    return _fit_wide(model, rows, solver)
 
 
 def _fit_wide(model, rows, solver):

@@ -5,12 +5,12 @@ from sklearn.base import is_classifier
 
 from .._progress import progress
 from .._threads import threads
-from ..matrix import RowBlock, RowBlocks, check_block, is_dask
+from ..matrix import RowBlock, RowBlocks, check_block
 from ._base import check_psvm
-from ._fit_blocks import sum_blocks, survey_blocks
 from ._fit_moments import fit_moments
 from ._kernel import validate
 from ._moments_plan import MomentsPlan
+from ._passes import in_parts, rows_of, sum_rows, survey_rows
 from ._row_survey import survey_of
 
 
@@ -18,20 +18,21 @@ def add_rows(model, X, y, sample_weight, *, classes=None, standardize=False):
     """Fit a model to the rows it has seen and to more of them; the first ones make its plan."""
     check_psvm(model)
     labels, plan = is_classifier(model), getattr(model, "plan_", None)
-    blocks = _as_blocks(model, X, y, sample_weight, first=plan is None)
+    rows = _as_rows(model, X, y, sample_weight, first=plan is None)
     with threads(), progress(type(model).__name__, model.verbose):
-        survey, blocks = survey_blocks(blocks, labels=labels)
+        survey, rows = survey_rows(rows, labels=labels)
         if plan is None:
             survey = survey if classes is None else survey.with_classes(classes)
             plan = MomentsPlan.make(
-                model, survey, standardize=standardize, feature_names=blocks.feature_names
+                model, survey, standardize=standardize, feature_names=rows.feature_names
             )
-            sums = sum_blocks(plan, blocks)
+            (sums,) = sum_rows([plan], rows)
         else:
             if standardize:
                 raise ValueError("standardize is an option of the first rows only.")
             _check_classes(plan, classes)
-            survey, sums = model._survey + survey, model.sums_ + sum_blocks(plan, blocks)
+            (more,) = sum_rows([plan], rows)
+            survey, sums = model._survey + survey, model.sums_ + more
         return fit_moments(model, plan, sums, survey=survey)
 
 
@@ -47,17 +48,10 @@ def take_rows(model, X, y, sample_weight):
         return fit_moments(model, model.plan_, sums, survey=survey)
 
 
-def _as_blocks(model, X, y, sample_weight, first):
-    """Rows of a matrix as `RowBlocks`."""
-    if isinstance(X, RowBlocks):
-        if y is not None or sample_weight is not None:
-            raise ValueError("The blocks have y and the weights in them.")
-        return X
-    if is_dask(X):
-        raise ValueError(
-            "partial_fit takes a matrix or RowBlocks, not a dask collection. Use fit for all of "
-            "its rows, or partial_fit chunk by chunk."
-        )
+def _as_rows(model, X, y, sample_weight, first):
+    """Rows of a matrix as `RowBlocks`; those that are read in parts as they are."""
+    if in_parts(X):
+        return rows_of(X, y, sample_weight, "partial_fit")
     X, y = validate(model, X, y, y_numeric=not is_classifier(model), multi_output=True, reset=first)
     names = getattr(model, "feature_names_in_", None)
     return RowBlocks(X, y, sample_weight, names=names)

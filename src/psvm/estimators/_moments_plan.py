@@ -9,22 +9,17 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from .._folds import N_FOLDS
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike, Stored
 from .._validation import (
-    as_array,
-    check_choice,
     check_flag,
     check_integer,
     check_kind,
-    check_number,
-    kernel_values,
     shown,
 )
-from ..kernels import Kernel, Rescaled
+from ..kernels import Kernel
 from ..matrix import (
     FoldMoments,
     FoldSums,
@@ -32,24 +27,19 @@ from ..matrix import (
     RowFactor,
     as_dense,
     block_slices,
-    can_be_centred,
     check_block,
     hashed_folds,
     row_hashes,
-    scaled_columns,
     triangle,
 )
 from ._base import BasePSVM, check_psvm
-from ._description import is_measured, rounded
-from ._kernel import UserKernel, gamma_for, kernel_with
-from ._landmarks import find_landmarks, is_rule
+from ._description import rounded
+from ._plan_parts import plan_parts
 from ._row_survey import RowSurvey
 from ._target import Labels, Numbers
 
 MOST_FOLDS = 100
 """Each has sums of its own."""
-DRAWN = 500
-"""Rows that describe unless the parameters say otherwise."""
 ABOUT = 2000
 """Rows of the sample that tell about where the values of the columns lie."""
 
@@ -154,26 +144,12 @@ class MomentsPlan:
         check_flag("standardize", standardize)
         check_integer("n_folds", n_folds, least=2, most=MOST_FOLDS)
         check_psvm(model)
-        _check_possible(model, survey)
-        kernel = _kernel_for(model, survey, standardize)
-        classes, factors, n_outputs = _target_of(model, survey)
-        d = len(survey.means)
-        names = _check_names(feature_names, d)
-        objects = None if kernel is None else _objects_for(model, survey, kernel, names)
-        T = n_outputs or (1 if classes is None or len(classes) == 2 else len(classes))
+        parts = plan_parts(model, survey, standardize, feature_names)
+        objects, classes, d = parts["objects"], parts["classes"], len(survey.means)
+        T = parts["n_outputs"] or (1 if classes is None or len(classes) == 2 else len(classes))
         P = d if objects is None else objects.shape[0]
-        plan = cls(
-            kernel,
-            objects,
-            classes,
-            factors,
-            n_outputs,
-            np.zeros(P + T),
-            d,
-            names,
-            n_folds,
-            np.dtype(model.dtype),
-        )
+        origin, dtype = np.zeros(P + T), np.dtype(model.dtype)
+        plan = cls(**parts, origin=origin, n_features=d, n_folds=n_folds, dtype=dtype)
         sample = survey.sample
         some = slice(0, ABOUT)
         weights = sample.weights[some] / sample.weights[some].sum()
@@ -282,10 +258,11 @@ class MomentsPlan:
         rows, Y, weights = self._rows(block)
         folds = self.folds_of(block.X[rows])
         order = np.argsort(folds, kind="stable")
-        for tile in self._tiles(len(rows)):
+        tiles, room = self._tiles(len(rows))
+        for tile in tiles:
             some = order[tile]
             ends = np.searchsorted(folds[some], np.arange(self.n_folds + 1), side="right")
-            sums.add(self._centred(block.X[rows[some]], Y[some]), weights[some], ends)
+            sums.add(self._centred(block.X[rows[some]], Y[some], room), weights[some], ends)
         if not np.isfinite(sums.sums).all():
             raise ValueError(
                 f"{block.where}: the kernel returned NaN or infinity. Scale X or change the "
@@ -295,21 +272,29 @@ class MomentsPlan:
     def centred_tiles(
         self, blocks: Iterable[RowBlock]
     ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Rows of K and targets, minus `origin`, and weights, some rows at a time."""
+        """Rows of K and targets, minus `origin`, and weights, some rows at a time.
+
+        The next ones overwrite them.
+        """
         P = self.n_columns
         for block in blocks:
             block = check_block(block, self.n_features)
             rows, Y, weights = self._rows(block)
-            for tile in self._tiles(len(rows)):
-                Z = self._centred(block.X[rows[tile]], Y[tile])
+            tiles, room = self._tiles(len(rows))
+            for tile in tiles:
+                Z = self._centred(block.X[rows[tile]], Y[tile], room)
                 yield Z[:, :P], Z[:, P:], weights[tile]
 
-    def columns(self, X: Stored) -> np.ndarray:
+    def columns(self, X: Stored, out: np.ndarray | None = None) -> np.ndarray:
         """Rows of K as doubles: kernel values of checked rows with what describes."""
+        K = np.empty((X.shape[0], self.n_columns)) if out is None else out
         if self.kernel is None:
-            return as_dense(X).astype(np.float64, copy=False)
+            K[:] = as_dense(X)
+            return K
         prepared = self.kernel.prepare(rounded(X, self.kernel, self.dtype))
-        return kernel_values(self.kernel.evaluate, prepared, self._described)
+        with np.errstate(all="ignore"):
+            self.kernel.evaluate_into(prepared, self._described, K)
+        return K
 
     def coded(self, y: np.ndarray, where: str = "y") -> np.ndarray:
         """Targets as numbers, of shape (n, T): -1 and +1 for classes."""
@@ -368,15 +353,20 @@ class MomentsPlan:
         return rows, Y[rows], weights[rows]
 
     def _tiles(self, n):
-        """Slices of so many rows whose kernel values are in memory together."""
-        return block_slices(n, 8 * len(self.origin))
+        """Slices of rows whose kernel values are in memory together, and room for these.
 
-    def _centred(self, X, Y):
-        """``[K, Y]`` minus `origin`."""
-        P = self.n_columns
-        Z = np.empty((X.shape[0], len(self.origin)))
-        np.subtract(self.columns(X), self.origin[:P], out=Z[:, :P])
-        np.subtract(Y, self.origin[P:], out=Z[:, P:])
+        All slices use the same room: workers of dask give memory back at once, and fresh pages
+        took a third of the time.
+        """
+        tiles = block_slices(n, 8 * len(self.origin))
+        return tiles, np.empty((tiles[0].stop if tiles else 0, len(self.origin)))
+
+    def _centred(self, X, Y, room):
+        """``[K, Y]`` minus `origin`, in `room`."""
+        P, Z = self.n_columns, room[: X.shape[0]]
+        self.columns(X, out=Z[:, :P])
+        Z[:, P:] = Y
+        Z -= self.origin
         return Z
 
     def class_codes(self, y: np.ndarray, where: str = "y") -> np.ndarray:
@@ -395,114 +385,10 @@ class MomentsPlan:
         if len(wrong):
             label = y[wrong].tolist()[0]
             raise ValueError(
-                f"{where}: the label {shown(label)} in row {wrong[0]} of the block is none "
+                f"{where}: the label {shown(label)} in row {wrong[0] + 1} of the block is none "
                 f"of the {len(self.classes)} classes of the plan."
             )
         return code
-
-
-def _check_names(names, n):
-    """Names of features as an array of objects, or None."""
-    if names is None:
-        return None
-    names = as_array("feature_names", names)
-    if names.shape != (n,) or not all(isinstance(name, str) for name in names.tolist()):
-        raise ValueError(f"feature_names must be {n} strings, got {shown(names)}.")
-    return names.astype(object)
-
-
-def _check_possible(model, survey):
-    """Refuse parameters with which nothing can be summed."""
-    if model.kernel == "precomputed" and isinstance(model.kernel, str):
-        raise ValueError(
-            "kernel='precomputed' needs all rows at once. Use kernel='dyadic' for a matrix whose "
-            "columns are other objects."
-        )
-    if isinstance(model.kernel, Kernel) and not model.kernel.takes_vectors:
-        raise ValueError(f"Blocks of rows are vectors, which {model.kernel!r} does not take.")
-    if isinstance(model.landmarks, str) and model.landmarks == "all":
-        raise ValueError(
-            "landmarks='all' needs all rows at once. Give a number of landmarks, or leave it out."
-        )
-    if survey.weight == 0:
-        raise ValueError("There are no rows with weight.")
-    if (survey.classes is not None) != is_classifier(model):
-        kind = "labels" if is_classifier(model) else "numbers"
-        raise ValueError(f"{type(model).__name__} needs a survey of {kind}.")
-
-
-def _kernel_for(model, survey, standardize):
-    """The kernel with its numbers; None if X is the matrix itself."""
-    if is_measured(model):
-        return None
-    n, variances = len(survey.means), survey.variances
-    means = survey.means
-    if standardize:
-        scale = np.sqrt(variances)
-        scale[~(scale > 10 * np.finfo(float).eps * np.abs(means))] = 1.0
-        dense = can_be_centred(survey.sample.X)
-        means, variances = (0.0 if dense else means / scale), variances / np.square(scale)
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = float(np.mean(variances) + np.var(means))
-    kernel = kernel_with(model, lambda: gamma_for(model.gamma, n, variance))
-    if not standardize:
-        return kernel
-    if isinstance(kernel, UserKernel):
-        raise ValueError("standardize=True needs a kernel of psvm, not a function.")
-    return Rescaled(kernel, scale, survey.means if dense else None)
-
-
-def _target_of(model, survey):
-    """Classes, their factors, and the number of outputs."""
-    if survey.classes is None:
-        y = survey.sample.y
-        return None, None, None if y.ndim == 1 else y.shape[1]
-    if len(survey.classes) < 2:
-        raise ValueError("The number of classes has to be greater than one; got 1 class.")
-    if model.multi_class == "ovo" and len(survey.classes) > 2:
-        raise ValueError(
-            "multi_class='ovo' needs sums for each pair of classes. Use 'shared' or 'ovr' for "
-            "blocks of rows."
-        )
-    return survey.classes, _factors(model.class_weight, survey), None
-
-
-def _factors(class_weight, survey):
-    """The factor of the weights of each class that `class_weight` means."""
-    if class_weight is None:
-        return None
-    if not isinstance(class_weight, dict):
-        check_choice("class_weight", class_weight, ("balanced",))
-        return survey.weight / (len(survey.classes) * survey.class_weights)
-    for label, weight in class_weight.items():
-        check_number(f"class_weight[{shown(label)}]", weight, least=0)
-    return np.array([class_weight.get(label, 1.0) for label in survey.classes.tolist()])
-
-
-def _objects_for(model, survey, kernel, names):
-    """What describes: rows of the sample, centres of them, or what the user gives."""
-    rule, sample = model.landmarks, survey.sample
-    # The order of hashes is as good as any draw, and does not depend on the blocks.
-    first = np.unique(sample.hashes, return_index=True)[1]
-    if rule is None:
-        # Rows that describe are not held out: half of them at most do.
-        return sample.X[first[: min(DRAWN, -(-len(first) // 2))]]
-    if isinstance(rule, str) and rule == "random":
-        return sample.X[first[: model.n_landmarks]]
-    scaled = isinstance(kernel, Rescaled) and is_rule(rule)
-    found = find_landmarks(
-        rule,
-        scaled_columns(sample.X, kernel.centre, kernel.scale) if scaled else sample.X,
-        sample.weights,
-        count=model.n_landmarks,
-        kernel=kernel,
-        names=names,
-        random_state=model.random_state,
-    )
-    if not scaled:
-        return found
-    centre = 0.0 if kernel.centre is None else kernel.centre
-    return as_dense(found) * kernel.scale + centre
 
 
 def _content(kernel):

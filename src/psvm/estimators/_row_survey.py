@@ -16,6 +16,7 @@ from ..matrix import (
     column_moments,
     row_hashes,
     stacked_rows,
+    stored_bytes,
 )
 
 SAMPLE, SAMPLE_BYTES = 20_000, 2**26
@@ -182,6 +183,9 @@ class RowSurvey:
 
     def __radd__(self, other: int) -> RowSurvey:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # for `sum`
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + stored_bytes(self.means, self.squares, *self.sample)
 
     def __repr__(self) -> str:
         classes = "" if self.classes is None else f", classes={len(self.classes)}"

@@ -5,7 +5,7 @@ from ._blocks import open_blocks
 from ._check import check_file
 from ._describe import ColumnDescription, FileDescription, describe_file
 from ._errors import DataError, Finding, Severity
-from ._kinds import relates_rows
+from ._kinds import are_dates, relates_rows
 from ._quality import find_warnings, is_numeric
 from ._read import read_table
 from ._schema import Column, Kind, Schema, median_imputer, numbers_schema

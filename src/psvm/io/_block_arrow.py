@@ -91,7 +91,8 @@ class ArrowFile:
 
     def _error(self, error, first):
         return DataError(
-            f"The rows from {first} on cannot be read: {str(error).rstrip('.')}.", file=self.path
+            f"The rows from {first + 1} on cannot be read: {str(error).rstrip('.')}.",
+            file=self.path,
         )
 
 

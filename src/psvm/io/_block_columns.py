@@ -99,8 +99,8 @@ def _check_columns(file, columns, every, first):
 
 
 def row_range(first, n):
-    """How errors call some rows of a file."""
-    return f"rows {first} to {first + n - 1}"
+    """How errors call some rows of a file, counted from 1."""
+    return f"rows {first + 1} to {first + n}"
 
 
 def make_block(X, y, weights, columns, path, first):
@@ -130,7 +130,7 @@ def make_block(X, y, weights, columns, path, first):
 def refuse_missing(name, place, path, first, n):
     """The error for a missing value."""
     raise DataError(
-        f"The value of the column {name!r} is missing in row {first + place} "
+        f"The value of the column {name!r} is missing in row {first + place + 1} "
         f"({row_range(first, n)}).",
         file=path,
         advice="Fill in the value, or leave out the row.",

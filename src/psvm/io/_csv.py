@@ -1,8 +1,11 @@
 """Delimited text, block by block: no more of it is in memory than a few megabytes."""
 
+from itertools import count
+
 import numpy as np
 
 from .._core._csv import Place, RowParser, Stop
+from .._progress import steps
 from ._complaints import Complaints, split_line
 from ._dialect import detect, find_column, not_utf8, suggestion
 from ._errors import DataError
@@ -103,10 +106,14 @@ class Reading:
         self.lines = []
         self.known = {}
         self.text_rows = {}
+        schema = options.schema
+        known = isinstance(schema, Schema) and schema.named
+        self.needed = frozenset(c.name for c in schema.used) if known else None
+        """Names of the columns that a model needs; None if all are."""
 
     def table(self):
         """Read all rows."""
-        while True:
+        for _ in steps(count(), "reading", share=self.source.share):
             self._make_room()
             room = min(len(self.values) - self.n, SCRATCH_ROWS)
             spans = np.empty((room, max(len(self.texts), 1), 2), dtype=np.int64)
@@ -287,7 +294,7 @@ class Reading:
         else:
             advice = {}
             if self.options.transpose:
-                advice = {"advice": "Fix the cell; or ignore the row, or name it as the target."}
+                advice = {"advice": self._advise_transposed(cells)}
             elif self.n == 0 and not self.dialect.has_header:
                 advice = {"advice": "If the first line names the columns, say header=True."}
             raise self.complaints.not_a_number(line, column, cell, **advice)
@@ -299,6 +306,17 @@ class Reading:
             return False
         return options.categorical != "error"
 
+    def _advise_transposed(self, cells):
+        """What to do about a word in a table whose columns are the samples."""
+        names = self.dialect.row_names
+        row = "" if names is None else f" {cells[names]!r}"
+        leave = "" if names is None else f", leave the row out (ignore=[{cells[names]!r}])"
+        return (
+            "A transposed table holds numbers only, but for its target. Fix the cell"
+            f"{leave}, name the row{row} as the target, or write the table with a row for each "
+            "sample."
+        )
+
     def _row_cells(self):
         """The cells of the row at which the parser stopped, split in the plainest way."""
         data, start = self.block.data, self.block.start
@@ -309,11 +327,13 @@ class Reading:
         return split_line(line, self.dialect.delimiter)
 
     def _is_target_row(self, cells):
-        """Whether this is the row of labels of a transposed table, or one to leave out."""
+        """Whether this is the row of labels of a transposed table, or one that is not needed."""
         options, names = self.options, self.dialect.row_names
         if not options.transpose or names is None or len(cells) != len(self.place):
             return False
-        return cells[names] == options.target or cells[names] in options.ignore
+        name = cells[names]
+        unknown = self.needed is not None and name not in self.needed
+        return name == options.target or name in options.ignore or unknown
 
     def _keep_text_row(self, cells):
         self.text_rows[cells[self.dialect.row_names]] = [cells[j] for j in self.numbers]

@@ -16,7 +16,7 @@ from .._validation import check_path
 from ..matrix import storage_of
 from ._check import find_errors, of_error
 from ._errors import DataError, Finding, Severity
-from ._kinds import judge_numbers, judge_text, relates_rows
+from ._kinds import are_dates, judge_numbers, judge_text, relates_rows
 from ._quality import find_warnings, is_numeric
 from ._raw import DOUBTFUL, Raw, matrix_of, target_of
 from ._read import check_options, join_target
@@ -401,6 +401,15 @@ class _Survey:
     def warnings(self, columns):
         """Findings about the data as a whole."""
         found = [*self._looks_missing(columns)]
+        known = () if self.y is None else self.y[~self.absent].tolist()
+        if len(known) and are_dates(known):
+            found.append(
+                Finding(
+                    Severity.ERROR,
+                    f"The target {self.target_name!r} holds dates, such as {known[0]!r}.",
+                    advice="Write it as numbers or as classes.",
+                )
+            )
         used = [(j, column) for j, column in enumerate(columns) if column.used
                 and column.kind is not Kind.DATE]  # fmt: skip
         if not used:

@@ -104,7 +104,8 @@ def detect(head, options, path):
         header = ["", *header]  # as R writes tables with row names
     names = [f"x{j}" for j in range(width)] if header is None else _tidy(header, path, skipped + 1)
     text = frozenset(j for j in range(width) if _is_text(body, j, decimal, options.markers))
-    row_names = _find_row_names(names if has_header else None, body, text, options, names, path)
+    titles = names if has_header else None
+    row_names = _find_row_names(titles, body, text, decimal, options, names, path)
     start_line = skipped + (used[0] if has_header else 0)
     dialect = Dialect(
         delimiter,
@@ -182,7 +183,8 @@ def _find_header(rows, decimal, options):
     """Whether the first row names the columns.
 
     It does if it has text where the next rows have numbers, if it is shorter by one than they
-    are, or if the target is named in it.
+    are, or if the target is named in it. Columns may be called by numbers, such as samples or
+    wavelengths: then its first cell tells that names of rows stand below it.
     """
     first, body = rows[0], rows[1:]
     if isinstance(options.target, str) and not options.transpose and options.target in first:
@@ -198,6 +200,9 @@ def _find_header(rows, decimal, options):
         named = not is_number(cell, decimal) and cell not in options.markers
         if named and not _is_text(body, j, decimal, options.markers):
             return True
+    above_names = NAMES_OF_ROWS.fullmatch(first[0]) and first[0] not in (row[0] for row in body)
+    if above_names and len(first) > 1 and _is_text(body, 0, decimal, options.markers):
+        return len(set(first)) == len(first)
     # A single column of text, such as labels: its name does not come again.
     if all(_is_text(body, j, decimal, options.markers) for j in range(len(first))):
         below = {cell for row in body for cell in row}
@@ -252,7 +257,7 @@ def not_utf8(text, path, line, column):
     )
 
 
-def _find_row_names(header, body, text, options, names, path):
+def _find_row_names(header, body, text, decimal, options, names, path):
     """The column with the names of rows: the first one, if it looks like that."""
     choice = options.row_names
     if choice is False or len(names) == 1:
@@ -279,7 +284,10 @@ def _find_row_names(header, body, text, options, names, path):
     different = len(set(cells)) == len(cells)
     if header is not None and NAMES_OF_ROWS.fullmatch(header[0]):
         return 0 if different or options.transpose else None
-    return 0 if 0 in text and 1 not in text and different and len(cells) > 1 else None
+    if 0 not in text or 1 in text or not different or len(cells) < 2:
+        return None
+    # Numbers and a few words, such as "?" or "inf", are a column with mistakes and no names.
+    return 0 if 2 * sum(is_number(cell, decimal) for cell in cells) < len(cells) else None
 
 
 def find_column(wanted, names, path, what):

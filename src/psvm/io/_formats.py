@@ -8,7 +8,6 @@ import re
 import numpy as np
 import scipy.sparse as sp
 
-from ..kernels import parse_fasta
 from ..matrix import as_dense, drop_columns, missing_entries, stored_values
 from ._columns import as_labels, names_of, select_features
 from ._complaints import MISSING_ADVICE
@@ -371,6 +370,8 @@ def _take_columns(table, columns, pyarrow):
 
 def read_fasta_table(path, options):
     """Sequences, with the target in their headers."""
+    from ..kernels import parse_fasta
+
     raw = read_all(path, options.encoding)
     try:
         records = parse_fasta(raw.decode(), path)
@@ -482,7 +483,7 @@ def _finish(table, options):
         table.schema = numbers_schema(
             table.feature_names, table.X.shape[1], target=table.target_name,
             missing={"nan": "impute"}.get(options.missing, options.missing),
-            na_values=options.na_values, transpose=options.transpose,
+            na_values=options.all_na_values, transpose=options.transpose,
         )  # fmt: skip
     return table
 

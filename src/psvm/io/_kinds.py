@@ -109,6 +109,12 @@ def date_form(cells):
     return None
 
 
+def are_dates(values):
+    """Whether all values are strings that look like dates."""
+    values = list(values)
+    return all(isinstance(value, str) for value in values) and date_form(values) is not None
+
+
 def days_of(cell):
     """Days since 1970-01-01 of a date; a ValueError if it is none or not clear."""
     for pattern, form in DATES[:3]:

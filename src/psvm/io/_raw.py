@@ -247,7 +247,7 @@ def _schema(raw, options, columns, n_columns):
         _name(raw, raw.target),
         row_names=_name(raw, own),
         missing=missing,
-        na_values=options.na_values,
+        na_values=options.all_na_values,
         transpose=options.transpose,
         delimiter=raw.delimiter,
     )
@@ -428,9 +428,7 @@ def _target_markers(raw, options, cells):
     if isinstance(options.schema, Schema):
         levels = {str(level) for level in options.schema.target_levels or ()}
         return options.markers - levels
-    if options.na_values != NA_VALUES:
-        return options.markers
-    classes = sorted(WORDS & set(cells))
+    classes = sorted((WORDS & options.markers & set(cells)).difference(options.na_values))
     for word in classes:
         warnings.warn(
             f"{word!r} is taken for a class of the target {raw.names[raw.target]!r}, in "

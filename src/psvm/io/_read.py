@@ -69,8 +69,10 @@ def read_table(
     ignore: Iterable[str | int] = (),
     schema: Schema | Literal["infer"] | None = None,
     na_values: Iterable[str] | None = None,
+    keep_default_na: bool = True,
     types: Mapping[str, str] | None = None,
     leave_out: bool = True,
+    sheet: str | int | None = None,
 ) -> Table:
     r"""Read a file with data, and say what was detected.
 
@@ -111,13 +113,19 @@ def read_table(
     schema : Schema, "infer" or None, default=None
         "infer" finds out what the columns are, see `Schema`. A schema finds its columns by name.
     na_values : list of str, default=None
-        Cells that stand for a missing value, besides empty ones; those of pandas by default. A word
-        of the default that is a class of the target is none there, with a warning.
+        Further cells that stand for a missing value, beside the empty ones and those of pandas or,
+        if one is given, of the schema.
+    keep_default_na : bool, default=True
+        Whether the cells that pandas takes for missing are so here. One of them that is a class of
+        the target, such as "None", stays a class, with a warning, unless `na_values` has it.
     types : dict, default=None
         What some columns are, by name: "number", "category", "date", "identifier", "text" or
         "ignored". With a schema.
     leave_out : bool, default=True
         Whether ``schema="infer"`` leaves out columns that are constant or name the rows.
+    sheet : str or int, default=None
+        The sheet of an Excel file by its name or its number from 1; by default the first one that
+        has cells.
 
     Returns
     -------
@@ -158,8 +166,10 @@ def read_table(
         ignore=ignore,
         schema=schema,
         na_values=na_values,
+        keep_default_na=keep_default_na,
         types=types,
         leave_out=leave_out,
+        sheet=sheet,
     )
     check_path("path", path)
     return read_with(os.fspath(path), options)
@@ -169,6 +179,8 @@ def read_with(path, options):
     """The same with an object of options."""
     check_options(options)
     kind = format_of(path) if options.format == "auto" else options.format
+    if options.sheet is not None and kind != "xlsx":
+        raise DataError(f"Only a workbook has sheets; this file is {kind}.", file=path)
     reader = {"csv": read_csv, "xlsx": read_workbook, **READERS}[kind]
     table = reader(path, options)
     if options.raw and not isinstance(table, Table):
@@ -193,6 +205,9 @@ def check_options(options):
     ):
         raise TypeError(f"schema must be a Schema, 'infer' or None, got {shown(schema)}.")
     check_flag("leave_out", options.leave_out)
+    sheet = options.sheet
+    if not (sheet is None or isinstance(sheet, str)):
+        check_integer("sheet", sheet, least=1)
     check_choice("format", options.format, ("auto", *FORMATS))
     check_flag("transpose", options.transpose)
     if not (isinstance(options.header, str) and options.header == "auto"):

@@ -6,15 +6,14 @@ import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from .._validation import check_choice
+
+if TYPE_CHECKING:
+    from sklearn.compose import ColumnTransformer
 
 NA_VALUES = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
@@ -191,6 +190,11 @@ class Schema:
         ColumnTransformer
             Not fitted. Numbers come first, then a column of 0 and 1 for each level.
         """
+        from sklearn.compose import ColumnTransformer
+        from sklearn.impute import SimpleImputer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder
+
         check_choice("by", by, ("place", "name"))
         if not self.columns:
             keys, coded = list(range(self.n_columns)), []
@@ -299,6 +303,8 @@ class Schema:
 
 def median_imputer():
     """What fills in the missing values of numbers."""
+    from sklearn.impute import SimpleImputer
+
     return SimpleImputer(strategy="median", keep_empty_features=True)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core._csv import parse_number
 from .._typing import DataFrame
-from .._validation import check_choice, is_iterable, shown
+from .._validation import check_choice, check_flag, is_iterable, shown
 from ._schema import NA_VALUES, Kind, Schema
 
 
@@ -34,8 +34,10 @@ class ReadOptions:
     ignore: Any = ()
     schema: Any = None
     na_values: Any = None
+    keep_default_na: bool = True
     types: Any = None
     leave_out: bool = True
+    sheet: Any = None
     raw: bool = False
     """Whether the columns as they were read are wanted, a `Raw` where there is one."""
 
@@ -47,21 +49,25 @@ class ReadOptions:
             object.__setattr__(self, "categorical", "error")
 
     @cached_property
+    def all_na_values(self):
+        """Cells that stand for a missing value: by default, or of the schema, and those given."""
+        default = self.schema.na_values if isinstance(self.schema, Schema) else NA_VALUES
+        return (*dict.fromkeys((*(default if self.keep_default_na else ()), *self.na_values)),)
+
+    @cached_property
     def markers(self):
-        """Cells that stand for a missing value; the empty one always does."""
-        return frozenset(("", *self.na_values))
+        """The same as a set; the empty cell is always missing."""
+        return frozenset(("", *self.all_na_values))
 
     @cached_property
     def number_markers(self):
         """Those that are numbers."""
-        found = (parse_number(marker.encode()) for marker in self.na_values)
+        found = (parse_number(marker.encode()) for marker in self.all_na_values)
         return [number for number in found if number is not None]
 
     def _check_markers(self):
-        markers = self.na_values
-        if markers is None:
-            applied = isinstance(self.schema, Schema)
-            markers = self.schema.na_values if applied else NA_VALUES
+        check_flag("keep_default_na", self.keep_default_na)
+        markers = () if self.na_values is None else self.na_values
         listed = is_iterable(markers) and not isinstance(markers, str | bytes)
         markers = list(markers) if listed else markers
         if not listed or not all(isinstance(m, str) and "\n" not in m for m in markers):

@@ -1,4 +1,4 @@
-"""Excel and other spreadsheets: the first sheet, read as the text that it could be saved as."""
+"""Excel and other spreadsheets: a sheet, read as the text that it could be saved as."""
 
 import csv
 import datetime
@@ -28,8 +28,8 @@ class SheetSource(io.BytesIO):
 
 
 def read_workbook(path, options):
-    """A `Table` of the first sheet that has cells."""
-    name, rows, others = _first_sheet(path, _extra("python_calamine", "io"))
+    """A `Table` of a sheet: the one that is asked for, or the first one that has cells."""
+    name, rows, others = _find_sheet(path, options.sheet, _extra("python_calamine", "io"))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in rows:
@@ -39,26 +39,39 @@ def read_workbook(path, options):
     table = read_text(lambda: SheetSource(path, data), plain)
     table.format = "xlsx"
     notes = [note for note in table.detection if not note.startswith("The delimiter is")]
-    more = f"; it has {others} more" if others else ""
+    more = f"; others are {', '.join(map(repr, others))}" if others else ""
     table.detection = [f"The sheet {name!r} of the workbook is read{more}.", *notes]
     return table
 
 
-def _first_sheet(path, calamine):
-    """Name and rows of the first sheet with cells, and the number of other ones."""
+def _find_sheet(path, sheet, calamine):
+    """Name and rows of a sheet, and the names of the others."""
     try:
         _refuse_bomb(path)
         workbook = calamine.CalamineWorkbook.from_path(path)
         names = workbook.sheet_names
-        for name in names:
+        for name in names if sheet is None else [_called(sheet, names, path)]:
             rows = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
             if rows:
-                return name, rows, len(names) - 1
+                return name, rows, [other for other in names if other != name]
     except (DataError, KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:  # compiled code that gives up is no Exception
         raise DataError(f"This is not a readable workbook: {error}.", file=path) from None
-    raise DataError("The workbook is empty.", file=path)
+    empty = "workbook" if sheet is None else f"sheet {sheet!r}"
+    raise DataError(f"The {empty} is empty.", file=path)
+
+
+def _called(sheet, names, path):
+    """The name of the sheet that is meant by a name or by a number from 1."""
+    if sheet in names:
+        return sheet
+    number = int(sheet) if not isinstance(sheet, str) or sheet.isdecimal() else 0
+    if 1 <= number <= len(names):
+        return names[number - 1]
+    raise DataError(
+        f"There is no sheet {sheet!r}; the workbook has {', '.join(map(repr, names))}.", file=path
+    )
 
 
 def _refuse_bomb(path):

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 
 from .._atomic import atomic_write
@@ -212,8 +211,10 @@ def _write_npz(table, path):
 
 
 def _write_mtx(table, path):
+    from scipy.io import mmwrite
+
     buffer = io.BytesIO()
-    scipy.io.mmwrite(buffer, table.X, precision=17)
+    mmwrite(buffer, table.X, precision=17)
     with _text(path) as text:
         text.write(buffer.getvalue().decode())
 

@@ -51,6 +51,10 @@ class Kernel(BaseEstimator, ABC):
     def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         """Values of all prepared objects X with all prepared objects Z, as a new array."""
 
+    def evaluate_into(self, X: Any, Z: Any, out: np.ndarray) -> None:
+        """Write the values into an array of doubles; a kernel may do so without a copy."""
+        out[...] = kernel_values(self.evaluate, X, Z)
+
     def prepare(self, X: Any) -> Any:
         """Checked objects in the form that `evaluate` reads.
 

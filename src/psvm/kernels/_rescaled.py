@@ -69,6 +69,9 @@ class Rescaled(Kernel):
     def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         return self.kernel.evaluate(X, Z)
 
+    def evaluate_into(self, X: Any, Z: Any, out: np.ndarray) -> None:
+        self.kernel.evaluate_into(X, Z, out)
+
     def diagonal(self, X: Any) -> np.ndarray:
         return self.kernel.diagonal(X)
 

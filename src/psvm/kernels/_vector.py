@@ -114,12 +114,19 @@ class RBF(_Exponential):
 
     def evaluate(self, X: Any, Z: Any) -> np.ndarray:
         squares = SquaredDistances(X, Z, factor=-self.gamma)
-        K = squares.empty()
-        for rows, columns, D in squares:
-            if D.max(initial=0.0) > 0:  # rounding; few tiles have pairs so close
-                np.minimum(D, 0.0, out=D)
-            np.exp(D, out=K[rows, columns])
-        return K
+        return _exponentials(squares, squares.empty())
+
+    def evaluate_into(self, X: Any, Z: Any, out: np.ndarray) -> None:
+        _exponentials(SquaredDistances(X, Z, factor=-self.gamma), out)
+
+
+def _exponentials(tiles, K):
+    """``K = exp(D)`` of tiles D that are at most 0 but for rounding."""
+    for rows, columns, D in tiles:
+        if D.max(initial=0.0) > 0:  # rounding; few tiles have pairs so close
+            np.minimum(D, 0.0, out=D)
+        np.exp(D, out=K[rows, columns])
+    return K
 
 
 class Laplacian(_Exponential):

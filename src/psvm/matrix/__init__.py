@@ -2,7 +2,7 @@
 
 from ._base import BLOCK_BYTES, FEW, DataMatrix, block_slices, times, with_norms
 from ._dask_matrix import DaskMatrix
-from ._dask_rows import DaskRows
+from ._dask_rows import DaskRows, dask_columns
 from ._delayed import import_dask, is_dask
 from ._dense import DenseMatrix
 from ._distances import SquaredDistances, city_block_tiles, row_products, row_slices
@@ -31,6 +31,7 @@ from ._storage import (
     scaled_columns,
     stacked_rows,
     storage_of,
+    stored_bytes,
     stored_columns,
     stored_parts,
     stored_values,

@@ -5,7 +5,7 @@ from operator import add
 
 import numpy as np
 
-from .._validation import shown
+from .._validation import as_array, shown
 from ._delayed import import_dask, is_dask, named, tree
 from ._row_blocks import RowBlock, check_block
 
@@ -87,6 +87,21 @@ class DaskRows:
         if total is None:
             raise ValueError("There are no rows in the chunks.")
         return total
+
+    @property
+    def about(self):
+        """The number of rows; if it is not known, the first chunk tells about how many."""
+        if self.lengths is not None:
+            return sum(self.lengths)
+        return len(self.compute(self.chunks[0][1])[0]) * len(self)
+
+    def first_target(self):
+        """The targets of the first chunk with rows."""
+        for _, y, _, where in self.chunks:
+            (found,) = self.compute(y)
+            if len(found):
+                return as_array(f"{where}: y", found)
+        raise ValueError("There are no rows in the chunks.")
 
     def collect(self):
         """The targets and weights of all rows as arrays; None for what is not there."""
@@ -170,12 +185,24 @@ class DaskRows:
     def _places(self, n_chunks):
         """How errors call the chunks."""
         if self.lengths is None:
-            return [f"partition {number}" for number in range(n_chunks)]
+            return [f"partition {number + 1}" for number in range(n_chunks)]
         ends = np.cumsum(self.lengths)
         return [
-            f"chunk {number} (rows {end - length} to {end - 1})"
+            f"chunk {number + 1} (rows {end - length + 1} to {end})"
             for number, (length, end) in enumerate(zip(self.lengths, ends, strict=True))
         ]
+
+
+def dask_columns(X, index, names=None):
+    """Some columns of a dask collection, as one of the same kind that nobody has computed yet."""
+    if is_array(X):
+        return X[:, index]
+    if names is not None:
+        missing = [name for name in names[index] if name not in X.columns]
+        if missing:
+            raise ValueError(f"X has no column {shown(missing[0])}, which was seen in fit.")
+        return X[list(names[index])]
+    return X[[X.columns[place] for place in index]]
 
 
 def as_rows(X):

@@ -4,8 +4,6 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial.distance import cdist
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from ._storage import same_storage
 
@@ -17,11 +15,15 @@ TILE = 2**20
 
 def row_products(X, Z):
     """``X Z'`` as a dense array."""
+    from sklearn.utils.extmath import safe_sparse_dot
+
     return safe_sparse_dot(X, Z.T, dense_output=True)
 
 
 def city_block_tiles(X, Z):
     """Slices of the rows of X and ``sum_k |x_k - z_k|`` of them with all rows of Z."""
+    from scipy.spatial.distance import cdist
+
     X, Z = same_storage(X, Z)
     distances, size = partial(cdist, metric="cityblock"), TILE_SIZE
     if sp.issparse(X):
@@ -54,7 +56,7 @@ class SquaredDistances:
         self._sparse = sp.issparse(X) or sp.issparse(Z)
         self._origin = None if self._sparse else _origin(Z)
         self._shifted = Z if self._origin is None else Z - self._origin
-        self.zz = row_norms(self._shifted, squared=True)
+        self.zz = _square_norms(self._shifted)
 
     def empty(self):
         """An array for all values."""
@@ -78,7 +80,7 @@ class SquaredDistances:
                 X_b[:] = self.X[rows]
             else:
                 np.subtract(self.X[rows], self._origin, out=X_b)
-            self.xx[rows] = left[: len(X_b), d] = row_norms(X_b, squared=True)
+            self.xx[rows] = left[: len(X_b), d] = _square_norms(X_b)
             for columns in _slices(P, TILE_COLUMNS):
                 shape = len(X_b), columns.stop - columns.start
                 D = buffer[: shape[0] * shape[1]].reshape(shape)
@@ -86,7 +88,7 @@ class SquaredDistances:
                 yield rows, columns, D
 
     def _sparse_tiles(self):
-        self.xx[:] = row_norms(self.X, squared=True)
+        self.xx[:] = _square_norms(self.X)
         Z = (-2.0 * self.factor) * self.Z
         for rows in row_slices(self.X.shape[0], Z.shape[0], size=TILE):
             D = row_products(self.X[rows], Z).astype(self.dtype, copy=False)
@@ -114,8 +116,14 @@ class SquaredDistances:
         X, Z = same_storage(self.X, self.Z)
         squares = np.empty(len(i))
         for part in _slices(len(i), max(1, TILE // max(X.shape[1], 1))):
-            squares[part] = row_norms(_real(X[i[part]]) - _real(Z[j[part]]), squared=True)
+            squares[part] = _square_norms(_real(X[i[part]]) - _real(Z[j[part]]))
         return squares
+
+
+def _square_norms(X):
+    from sklearn.utils.extmath import row_norms
+
+    return row_norms(X, squared=True)
 
 
 def _origin(Z):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from sys import getsizeof
 
 import numpy as np
 from scipy.linalg.blas import dsyrk
@@ -109,6 +110,9 @@ class FoldMoments:
         if not isinstance(other, FoldMoments):
             return NotImplemented
         return self._combined(other, _taken, self.n_rows - other.n_rows)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + sum(map(getsizeof, (*self.folds, self.rest)))
 
     def __repr__(self) -> str:
         some = next((m for m in (*self.folds, self.rest) if m is not None), None)

@@ -22,6 +22,7 @@ from .._validation import (
 from ._base import DataMatrix, plus_outer
 from ._factory import check_matrix
 from ._standardized import CONSTANT
+from ._storage import stored_bytes
 
 SMALL = 1e-8
 """A column that loses all but this share of its squared norm has no variance left: the rest is
@@ -295,6 +296,9 @@ class Moments:
         cross[lost] = cross[:, lost] = 0.0
         rest = self.rest + share * difference
         return Moments(weight, self.origin, rest, cross, self.n_targets)
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + stored_bytes(self.origin, self.rest, self.cross)
 
     def __repr__(self) -> str:
         return (

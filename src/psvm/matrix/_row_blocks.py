@@ -199,12 +199,13 @@ def check_finite(X, y, where):
         else:
             row, column = np.argwhere(~np.isfinite(X))[0]
         raise ValueError(
-            f"{where}: there is NaN or infinity in row {row} of the block, column {column} of X. "
+            f"{where}: there is NaN or infinity in row {row + 1} of the block, column "
+            f"{column + 1} of X. "
             "Impute it, or leave out the row."
         )
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         row = np.argwhere(~np.isfinite(y))[0][0]
-        raise ValueError(f"{where}: there is NaN or infinity in row {row} of the block, in y.")
+        raise ValueError(f"{where}: there is NaN or infinity in row {row + 1} of the block, in y.")
 
 
 def _as_block(given, number, start):
@@ -217,7 +218,7 @@ def _as_block(given, number, start):
         )
     X, y, weights = (*given, None)[:3]
     rows = X.shape[0] if _has_shape(X) and X.shape else np.size(X, 0) if np.ndim(X) else 0
-    return RowBlock(X, y, weights, f"block {number} (rows {start} to {start + rows - 1})")
+    return RowBlock(X, y, weights, f"block {number + 1} (rows {start + 1} to {start + rows})")
 
 
 def _has_shape(X):
@@ -262,7 +263,7 @@ def _cutter(X, y, sample_weight, memory):
         for start in range(0, L, step):
             rows = slice(start, min(start + step, L))
             some = None if weights is None else weights[rows]
-            where = f"rows {start} to {rows.stop - 1}"
+            where = f"rows {start + 1} to {rows.stop}"
             yield RowBlock(get(rows), labels[rows], some, where)
 
     return blocks

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import qr
 
+from ._storage import stored_bytes
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowFactor:
@@ -55,6 +57,9 @@ class RowFactor:
 
     def __radd__(self, other: int) -> RowFactor:
         return self if isinstance(other, int) and other == 0 else NotImplemented  # for `sum`
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + stored_bytes(self.origin, self.R)
 
     def centred_rows(self) -> np.ndarray:
         """Rows of [K, Y] whose products are the centred products of all rows.

@@ -185,6 +185,15 @@ def hashed_folds(hashes, n_folds):
     return (_scrambled(hashes ^ np.uint64(0x94D049BB133111EB)) % np.uint64(n_folds)).astype(np.intp)
 
 
+def stored_bytes(*arrays):
+    """Bytes that arrays and sparse matrices hold: what dask must know of what it moves."""
+    total = 0
+    for X in arrays:
+        parts = (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+        total += sum(part.nbytes for part in parts)
+    return total
+
+
 def stacked_rows(parts):
     """Rows of several matrices in one; sparse if one of them is."""
     if any(sp.issparse(part) for part in parts):

@@ -24,8 +24,15 @@ from .._plotting import new_axes
 from .._progress import progress
 from .._typing import Axes, MatrixLike
 from .._validation import shown
-from ..estimators import GAMMA, KernelMixin, PerColumnMixin, check_psvm, prepare
-from ..matrix import RowBlocks
+from ..estimators import (
+    GAMMA,
+    KernelMixin,
+    PerColumnMixin,
+    check_psvm,
+    in_parts,
+    prepare,
+    rows_of,
+)
 from ._blocks import BlockSearch
 from ._edges import warn_of_edges
 from ._grid import make_epsilons
@@ -89,8 +96,8 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         model = self._model(**{name: getattr(self, name) for name in self._shared})
         check_psvm(model)
         self._check_search()
-        if isinstance(X, RowBlocks):
-            return self._fit_blocks(model, X, y, sample_weight)
+        if in_parts(X):
+            return self._fit_rows(model, rows_of(X, y, sample_weight, type(self).__name__))
         exact = self.cv is None and np.isinf(list(self.Cs)).all()
         if not exact and getattr(model, "multi_class", None) == "auto":
             model.set_params(multi_class="ovo")
@@ -106,11 +113,9 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         warn_of_edges(self, table, index, search.epsilons, at_bound)
         return self
 
-    def _fit_blocks(self, model, blocks, y, sample_weight):
-        if y is not None or sample_weight is not None:
-            raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
+    def _fit_rows(self, model, rows):
         with progress(type(self).__name__, self.verbose):
-            search = BlockSearch(self, model, blocks)
+            search = BlockSearch(self, model, rows)
             model, table, index = search.run()
         self._keep(model, search, table, index)
         epsilons = self.epsilons_[:0]  # a path of sums warns of its end itself

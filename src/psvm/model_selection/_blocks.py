@@ -1,4 +1,4 @@
-"""The choice of gamma, C and epsilon for rows that are read block by block."""
+"""The choice of gamma, C and epsilon for rows that are read in blocks or chunks."""
 
 import numbers
 import time
@@ -8,11 +8,9 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from .._folds import N_FOLDS
-from .._progress import steps
 from .._threads import threads
 from .._validation import check_integer, shown
-from ..estimators import MomentsPlan, fit_moments, gamma_for, kernel_name, survey_blocks
-from ..matrix import gathered_blocks
+from ..estimators import MomentsPlan, fit_moments, gamma_for, kernel_name, sum_rows, survey_rows
 from ._grid import FACTOR, FARTHEST, LEARNT, SPAN, WITH_GAMMA
 from ._table import choose, cv_results
 
@@ -29,7 +27,7 @@ class Tried(NamedTuple):
 
 
 class BlockSearch:
-    """The search of a `PSVCCV` or `PSVRCV` for `RowBlocks`.
+    """The search of a `PSVCCV` or `PSVRCV` for rows that are read in parts.
 
     The plans of all gammas are summed side by side, by one pass. C and epsilon are chosen from the
     sums. Where the best gamma is at the end of the grid and was not given, more passes follow.
@@ -39,14 +37,14 @@ class BlockSearch:
     options : PSVCCV or PSVRCV
     model : PSVC or PSVR
         With the parameters that are not chosen.
-    blocks : RowBlocks
+    rows : RowBlocks or DaskRows
     """
 
-    def __init__(self, options, model, blocks):
+    def __init__(self, options, model, rows):
         self.options, self.model = options, model
         self.folds = range(_check_possible(options))
         model.epsilon, model.epsilon_unit = "auto", "absolute"
-        self.survey, self.blocks = survey_blocks(blocks, labels=is_classifier(model))
+        self.survey, self.rows = survey_rows(rows, labels=is_classifier(model))
         self.open = options.gammas is None and kernel_name(model.kernel) in WITH_GAMMA
 
     def run(self):
@@ -60,20 +58,16 @@ class BlockSearch:
         return [model for found in tried for model in found.models][index], table, index
 
     def _try(self, gammas):
-        """Models with these gammas and all Cs, by one pass over the blocks."""
-        names = self.blocks.feature_names
+        """Models with these gammas and all Cs, by one pass over the rows."""
+        names = self.rows.feature_names
         options = {"n_folds": len(self.folds), "feature_names": names}
         began, plans = time.perf_counter(), []
         for gamma in gammas:
             model = clone(self.model).set_params(gamma=gamma)
             plans.append(MomentsPlan.make(model, self.survey, **options))
-        sums = [plan.start() for plan in plans]
-        for block in steps(gathered_blocks(self.blocks), "block"):
-            for plan, its in zip(plans, sums, strict=True):
-                plan.add(its, block)
+        sums = sum_rows(plans, self.rows)
         models, params = [], []
-        for gamma, plan, its in zip(gammas, plans, sums, strict=True):
-            moments = its.moments(plan.key)
+        for gamma, plan, moments in zip(gammas, plans, sums, strict=True):
             for C in self.options.Cs:
                 model = clone(self.model).set_params(gamma=gamma, C=float(C))
                 fit_moments(model, plan, moments, survey=self.survey)
@@ -99,7 +93,7 @@ class BlockSearch:
 
     def _beyond(self, tried):
         """The next gamma, if the best one is at the end of those tried; None to stop."""
-        if not (self.open and self.blocks.rereadable) or len(tried) > FARTHEST:
+        if not (self.open and self.rows.rereadable) or len(tried) > FARTHEST:
             return None
         params = [combination["gamma"] for found in tried for combination in found.params]
         mean = np.concatenate([found.scores.mean(axis=1) for found in tried])
@@ -113,16 +107,20 @@ def _check_possible(options):
     """Refuse what cannot be done with sums; returns the number of folds."""
     for name, usual in (("scoring", None), ("results_file", None), ("min_ratio", None)):
         if getattr(options, name) is not usual:
-            raise ValueError(f"{name} needs rows in memory: leave it out for RowBlocks.")
+            raise ValueError(
+                f"{name} needs rows in memory: leave it out for rows in blocks or chunks."
+            )
     if options.strategy != "grid" or not isinstance(options.epsilons, numbers.Integral):
         raise ValueError(
-            "RowBlocks need strategy='grid' and no list of epsilons: the path is followed until "
-            "the held-out error has turned."
+            "Rows in blocks or chunks need strategy='grid' and no list of epsilons: the path is "
+            "followed until the held-out error has turned."
         )
     if options.cv is None:
         return N_FOLDS
     if not isinstance(options.cv, numbers.Integral):
-        raise ValueError(f"cv must be a number of folds for RowBlocks, got {shown(options.cv)}.")
+        raise ValueError(
+            f"cv must be a number of folds for rows in blocks or chunks, got {shown(options.cv)}."
+        )
     check_integer("cv", options.cv, least=2)
     return int(options.cv)
 

@@ -156,10 +156,11 @@ class PSVCCV(ClassifierMixin, BaseCV):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
+                RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them; for them the score is minus the squared
-            error of held-out rows, with one epsilon for each gamma and C.
+            `RowBlocks` have y and the weights in them; for them and for dask collections the score
+            is minus the squared error of held-out rows, with one epsilon for each gamma and C.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels, as for `PSVC`.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -318,10 +319,11 @@ class PSVRCV(RegressorMixin, BaseCV):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
+                RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them; for them the score is minus the squared
-            error of held-out rows, with one epsilon for each gamma and C.
+            `RowBlocks` have y and the weights in them; for them and for dask collections the score
+            is minus the squared error of held-out rows, with one epsilon for each gamma and C.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -28,11 +28,13 @@ from ..estimators import (
     choose_kernel,
     describe,
     fit_moments,
+    in_parts,
     landmarks_for,
-    sum_blocks,
-    survey_blocks,
+    rows_of,
+    sum_rows,
+    survey_rows,
 )
-from ..matrix import RowBlocks, as_dense, row_digests
+from ..matrix import DaskRows, RowBlocks, as_dense, dask_columns, is_dask, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
     Solution,
@@ -263,9 +265,11 @@ default="rbf"
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
+                RowBlocks
             The data; or other objects, if the kernel takes them. `RowBlocks` have y and the
-            weights in them, and need not fit into memory; they go without `landmarks`.
+            weights in them. They and dask collections need not fit into memory, and go without
+            `landmarks`.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Labels of classes, or numbers.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -276,8 +280,8 @@ default="rbf"
         self : PSVMSelector
         """
         solver = self._check_parameters()
-        if isinstance(X, RowBlocks):
-            return self._fit_blocks(X, y, sample_weight, solver)
+        if in_parts(X):
+            return self._fit_rows(rows_of(X, y, sample_weight, "PSVMSelector"), solver)
         X, y = self._validate_both(X, y)
         weights = check_weights(sample_weight, X.shape[0])
         weights = np.ones(X.shape[0]) if weights is None else weights
@@ -299,20 +303,20 @@ default="rbf"
             self._relations = Relations(description.kernel, description.objects, names)
         return self
 
-    def _fit_blocks(self, blocks, y, sample_weight, solver):
-        """Select columns from the sums over blocks of rows."""
+    def _fit_rows(self, rows, solver):
+        """Select columns from the sums over rows that are read in blocks or chunks."""
         if self.landmarks is not None:
-            raise ValueError("RowBlocks go without landmarks: the columns of X are the features.")
-        if y is not None or sample_weight is not None:
-            raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
+            raise ValueError(
+                "Rows in blocks or chunks go without landmarks: the columns of X are the features."
+            )
         with threads(), progress("PSVMSelector", self.verbose):
-            survey, blocks = survey_blocks(blocks, labels=partial(_are_labels, self.task))
+            survey, parts = survey_rows(rows, labels=partial(_are_labels, self.task))
             labels = survey.classes is not None
             kind = partial(PSVC, multi_class="ovr") if labels else PSVR
             numbers = {"epsilon_unit": self.epsilon_unit, "C": self.C, "tol": self.tol}
             model = kind(kernel="dyadic", epsilon=self.epsilon, threshold="mean", **numbers)
-            plan = MomentsPlan.make(model, survey, feature_names=blocks.feature_names)
-            sums = sum_blocks(plan, blocks)
+            plan = MomentsPlan.make(model, survey, feature_names=parts.feature_names)
+            (sums,) = sum_rows([plan], parts)
             X, Y, weights = sums.total.equivalent_rows()
             if self.n_features is not None:
                 check_n_features(self.n_features, plan.n_columns)
@@ -402,16 +406,25 @@ default="rbf"
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features)
             The data; or other objects, if the kernel takes them.
 
         Returns
         -------
         {ndarray, sparse matrix} of shape (n_samples, n_features_)
             The selected columns of X; or the relations ``k(x, z_j)`` to the selected
-            `landmarks`.
+            `landmarks`. The columns of a dask collection are one that is not computed yet.
         """
         check_is_fitted(self)
+        if self._relations is None and is_dask(X):
+            n_features = DaskRows(X).n_features
+            if n_features != self.n_features_in_:
+                raise ValueError(
+                    f"X has {n_features} features, but PSVMSelector is expecting "
+                    f"{self.n_features_in_} features as input."
+                )
+            names = getattr(self, "feature_names_in_", None)
+            return dask_columns(X, self.get_support(indices=True), names)
         if self._relations is None:
             return super().transform(X)
         X = self._validate(X, reset=False)

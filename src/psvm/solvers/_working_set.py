@@ -52,6 +52,10 @@ SLOW = 0.95
 """A round that leaves more than this of the objective and of the smallest violation is slow, once
 the violation may be rounding."""
 
+SLIGHT = 1e-9
+"""A round that gains no more than this share of the objective, and no smaller violation, is slow
+as well: steps along columns that almost depend on each other may be as small as that for ever."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkingSet(Solver):
@@ -354,7 +358,10 @@ class _WorkingSetRun:
         value, old_value = self.value(self.alpha, self.r), self.value(alpha, r)
         worst, old_worst = self.d.max(), d.max()
         worse = value >= (1 - 1e-15) * old_value and worst >= 0.99 * old_worst
-        slow = value > SLOW * old_value and worst > SLOW * self.smallest and self.noisy()
+        crawls = value > (1 - SLIGHT) * old_value
+        slow = worst > SLOW * self.smallest and (
+            crawls or (value > SLOW * old_value and self.noisy())
+        )
         self.smallest = min(self.smallest, worst)
         if old_value <= self.lowest:
             self.lowest, self.best = old_value, before

@@ -42,10 +42,14 @@ def command(run):
 
 
 def _is_model(path):
-    from ...persistence import ModelFileError, model_info
+    import zipfile
 
     if str(path).endswith(".psvm"):
         return True
+    if not zipfile.is_zipfile(path):
+        return False
+    from ...persistence import ModelFileError, model_info
+
     try:
         model_info(path)
     except ModelFileError:

@@ -4,6 +4,8 @@ import click
 
 from .. import _options as options
 
+ROWS = 1000
+"""Rows that are predicted at once: progress is counted by them."""
 PLURALS = {"score": "scores", "probability": "probabilities"}
 
 
@@ -42,7 +44,7 @@ def command(run):
     able = reasons == ""
     headers, columns = ["row"], [table.row_labels]
     with run.watched():
-        for name, values in _answers(run, model, table.X[able]):
+        for name, values in _answers(run, model, table.X[able]).items():
             whole = np.full(len(able), None, dtype=object)
             whole[able] = values
             headers.append(name or schema.target or "prediction")
@@ -76,9 +78,20 @@ def command(run):
 
 def _answers(run, model, X):
     """Names and values of the columns of the output; the prediction has no name of its own."""
+    from ..._progress import steps
+
     if not X.shape[0]:
-        yield None, []
-        return
+        return {None: []}
+    found = {}
+    starts = range(0, X.shape[0], ROWS)
+    for start in steps(starts, "block of rows"):
+        for name, values in _answer(run, model, X[start : start + ROWS]):
+            found.setdefault(name, []).extend(values)
+    return found
+
+
+def _answer(run, model, X):
+    """The same of some rows."""
     predicted = model.predict(X)
     yield None, predicted.tolist()
     if run.params["scores"] and hasattr(model, "decision_function"):

@@ -1,0 +1,134 @@
+"""What the parameters of a model mean for rows of which only a survey is known."""
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from .._validation import as_array, check_choice, check_number, shown
+from ..kernels import Kernel, Rescaled
+from ..matrix import as_dense, can_be_centred, scaled_columns
+from ._description import is_measured
+from ._kernel import UserKernel, gamma_for, kernel_with
+from ._landmarks import find_landmarks, is_rule
+
+DRAWN = 500
+"""Rows that describe unless the parameters say otherwise."""
+
+
+def plan_parts(model, survey, standardize, feature_names):
+    """Kernel, objects, coding of the target and names of a `MomentsPlan`, as its parameters."""
+    _check_possible(model, survey)
+    kernel = _kernel_for(model, survey, standardize)
+    classes, factors, n_outputs = _target_of(model, survey)
+    names = _check_names(feature_names, len(survey.means))
+    return {
+        "kernel": kernel,
+        "objects": None if kernel is None else _objects_for(model, survey, kernel, names),
+        "classes": classes,
+        "class_factors": factors,
+        "n_outputs": n_outputs,
+        "feature_names": names,
+    }
+
+
+def _check_names(names, n):
+    """Names of features as an array of objects, or None."""
+    if names is None:
+        return None
+    names = as_array("feature_names", names)
+    if names.shape != (n,) or not all(isinstance(name, str) for name in names.tolist()):
+        raise ValueError(f"feature_names must be {n} strings, got {shown(names)}.")
+    return names.astype(object)
+
+
+def _check_possible(model, survey):
+    """Refuse parameters with which nothing can be summed."""
+    if model.kernel == "precomputed" and isinstance(model.kernel, str):
+        raise ValueError(
+            "kernel='precomputed' needs all rows at once. Use kernel='dyadic' for a matrix whose "
+            "columns are other objects."
+        )
+    if isinstance(model.kernel, Kernel) and not model.kernel.takes_vectors:
+        raise ValueError(f"Blocks of rows are vectors, which {model.kernel!r} does not take.")
+    if isinstance(model.landmarks, str) and model.landmarks == "all":
+        raise ValueError(
+            "landmarks='all' needs all rows at once. Give a number of landmarks, or leave it out."
+        )
+    if survey.weight == 0:
+        raise ValueError("There are no rows with weight.")
+    if (survey.classes is not None) != is_classifier(model):
+        kind = "labels" if is_classifier(model) else "numbers"
+        raise ValueError(f"{type(model).__name__} needs a survey of {kind}.")
+
+
+def _kernel_for(model, survey, standardize):
+    """The kernel with its numbers; None if X is the matrix itself."""
+    if is_measured(model):
+        return None
+    n, variances = len(survey.means), survey.variances
+    means = survey.means
+    if standardize:
+        scale = np.sqrt(variances)
+        scale[~(scale > 10 * np.finfo(float).eps * np.abs(means))] = 1.0
+        dense = can_be_centred(survey.sample.X)
+        means, variances = (0.0 if dense else means / scale), variances / np.square(scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        variance = float(np.mean(variances) + np.var(means))
+    kernel = kernel_with(model, lambda: gamma_for(model.gamma, n, variance))
+    if not standardize:
+        return kernel
+    if isinstance(kernel, UserKernel):
+        raise ValueError("standardize=True needs a kernel of psvm, not a function.")
+    return Rescaled(kernel, scale, survey.means if dense else None)
+
+
+def _target_of(model, survey):
+    """Classes, their factors, and the number of outputs."""
+    if survey.classes is None:
+        y = survey.sample.y
+        return None, None, None if y.ndim == 1 else y.shape[1]
+    if len(survey.classes) < 2:
+        raise ValueError("The number of classes has to be greater than one; got 1 class.")
+    if model.multi_class == "ovo" and len(survey.classes) > 2:
+        raise ValueError(
+            "multi_class='ovo' needs sums for each pair of classes. Use 'shared' or 'ovr' for "
+            "blocks of rows."
+        )
+    return survey.classes, _factors(model.class_weight, survey), None
+
+
+def _factors(class_weight, survey):
+    """The factor of the weights of each class that `class_weight` means."""
+    if class_weight is None:
+        return None
+    if not isinstance(class_weight, dict):
+        check_choice("class_weight", class_weight, ("balanced",))
+        return survey.weight / (len(survey.classes) * survey.class_weights)
+    for label, weight in class_weight.items():
+        check_number(f"class_weight[{shown(label)}]", weight, least=0)
+    return np.array([class_weight.get(label, 1.0) for label in survey.classes.tolist()])
+
+
+def _objects_for(model, survey, kernel, names):
+    """What describes: rows of the sample, centres of them, or what the user gives."""
+    rule, sample = model.landmarks, survey.sample
+    # The order of hashes is as good as any draw, and does not depend on the blocks.
+    first = np.unique(sample.hashes, return_index=True)[1]
+    if rule is None:
+        # Rows that describe are not held out: half of them at most do.
+        return sample.X[first[: min(DRAWN, -(-len(first) // 2))]]
+    if isinstance(rule, str) and rule == "random":
+        return sample.X[first[: model.n_landmarks]]
+    scaled = isinstance(kernel, Rescaled) and is_rule(rule)
+    found = find_landmarks(
+        rule,
+        scaled_columns(sample.X, kernel.centre, kernel.scale) if scaled else sample.X,
+        sample.weights,
+        count=model.n_landmarks,
+        kernel=kernel,
+        names=names,
+        random_state=model.random_state,
+    )
+    if not scaled:
+        return found
+    centre = 0.0 if kernel.centre is None else kernel.centre
+    return as_dense(found) * kernel.scale + centre
