@@ -8,7 +8,7 @@ export PATH := $(abspath $(BIN)):$(PATH)
 ONE_THREAD = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 SOURCES = $(shell find src -name '*.py' -o -name '*.pyx' -o -name '*.pxd' -o -name 'meson.build') meson.build pyproject.toml README.md
 
-.PHONY: demo test test-slow test-oldest test-machines test-part lint bench bench-all release-check clean
+.PHONY: demo test test-slow test-oldest test-machines test-part lint docs bench bench-all release-check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py build/demo
@@ -37,6 +37,14 @@ lint: $(VENV)/.tools
 	$(BIN)/ruff format --check .
 	$(BIN)/cython-lint src
 	$(BIN)/mypy
+
+# The site in build/docs: every code block and every example runs, links are checked, a warning is an error.
+DOCS = build/docs
+docs: $(VENV)/.docs
+	$(BIN)/codespell
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n auto tests/test_docs.py tests/test_readme.py
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs $(DOCS)
+	@echo "The site: $(DOCS)/index.html"
 
 # Every table of docs/benchmarks.md has its script: bench-smo runs benchmarks/bench_smo.py.
 BENCHES = $(subst _,-,$(basename $(notdir $(wildcard benchmarks/bench_*.py))))
@@ -76,6 +84,10 @@ $(VENV)/.tools: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 	$(BIN)/python -m pip install --quiet --group dev
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --no-build-isolation ".[docs]"
 	touch $@
 
 $(VENV)/.peers: $(VENV)/.installed

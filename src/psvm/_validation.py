@@ -33,7 +33,7 @@ def shown(value):
 
 
 def is_number(value):
-    """Whether a value is a real number that a double can hold, and not a truth value."""
+    """Whether a value is a real number that a double can hold, and not a boolean."""
     if not isinstance(value, NUMBERS) or isinstance(value, bool):
         return False
     return not isinstance(value, int) or abs(value) < 2**1023

@@ -73,7 +73,7 @@ class Problem:
 
     @property
     def epsilon_max(self) -> float:
-        """``||K̃'y||_inf``, from which on alpha = 0 is the solution."""
+        """``||K̃'y||_inf``, the smallest epsilon whose solution is alpha = 0."""
         return float(np.abs(self.l).max(initial=0.0))
 
     def threshold(self, tol: float) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._parameters import Choice, Either, Number
+from .._summary import SummaryMixin
 from .._validation import check_X_y, validate_data
 from ..kernels import NAMES, Kernel, make_kernel
 from ..matrix import weighted_variance
@@ -70,7 +71,7 @@ class KernelChoice(Choice):
             value.check_parameters()
 
 
-class KernelMixin:
+class KernelMixin(SummaryMixin):
     """What an estimator with a kernel shares with the others.
 
     It has the parameters `kernel`, `gamma`, `degree`, `coef0`, `theta`, `rho` and `zeta`.

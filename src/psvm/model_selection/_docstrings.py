@@ -4,7 +4,7 @@ from .._docstrings import paragraphs
 
 PARAGRAPHS = paragraphs("""
 epsilons : int or array-like, default=50
-    Shares of ``||K̃'y||_inf``, the epsilon from which on all variables are 0. A number: at most
+    Shares of ``||K̃'y||_inf``, the smallest epsilon at which all variables are 0. A number: at most
     so many, each ``10 ** -0.2`` times the one before; a path ends earlier when its score has
     clearly turned. An array of numbers from 0 to 1: these. Each training set has its own
     maximum, so that the shares mean the same in a fold and in all data.

@@ -73,7 +73,7 @@ def make_epsilons(epsilons, min_ratio):
     epsilons = np.unique(check_vector("epsilons", epsilons))[::-1]
     if epsilons[0] > 1 or epsilons[-1] < 0:
         raise ValueError(
-            "epsilons must lie between 0 and 1: they are shares of the epsilon from which on "
+            "epsilons must lie between 0 and 1: they are shares of the smallest epsilon at which "
             f"all variables are 0. Got values from {epsilons[-1]:.6g} to {epsilons[0]:.6g}."
         )
     return epsilons

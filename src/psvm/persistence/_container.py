@@ -29,7 +29,7 @@ MAX_VALUES = 2**20
 names, numbers and sequences are not among them."""
 STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 KINDS = "biufU"
-"""Kinds of NumPy's dtypes that an array may have: truth values, numbers, strings."""
+"""Kinds of NumPy's dtypes that an array may have: booleans, numbers, strings."""
 
 
 def write_container(path, metadata, arrays, format=FORMAT):

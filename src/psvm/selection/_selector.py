@@ -91,7 +91,7 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     C : float, default=inf
         Bound of the variables.
     task : {"auto", "classification", "regression"}, default="auto"
-        What y is. "auto" takes strings, truth values and whole numbers for classes and all other
+        What y is. "auto" takes strings, booleans and integers for classes and all other
         numbers for the target of a regression, as scikit-learn's `type_of_target` does.
     landmarks : array-like of shape (n_objects, n_features), int, {"all", "kmeans", "random", \
 "pca"} or object with fit, default=None
@@ -129,7 +129,7 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     epsilon_ : float or ndarray of shape (n_targets,)
         The epsilon that was used.
     epsilon_max_ : float or ndarray of shape (n_targets,)
-        The epsilon from which on nothing is selected.
+        The smallest epsilon that selects nothing.
     solution_ : Solution or list of Solution
         The solution with its certificate.
     n_features_ : int

@@ -1,0 +1,39 @@
+"""
+How epsilon is chosen: the leave-one-out curve
+==============================================
+
+For each epsilon of a path the error of all rows is known without their own part in the model, at
+no further cost. The default takes the largest epsilon whose loss is not clearly worse than the
+smallest loss: a sparser model at about the same error.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import make_moons
+
+from psvm import PSVC
+
+X, y = make_moons(250, noise=0.3, random_state=1)
+X_new, y_new = make_moons(4000, noise=0.3, random_state=2)
+
+# %%
+# Fit at each epsilon, and compare the leave-one-out error with that on 4,000 new objects.
+
+shares = np.geomspace(0.7, 0.003, 25)
+models = [PSVC(epsilon=s, epsilon_unit="max", relaxation=0.75).fit(X, y) for s in shares]
+chosen = PSVC().fit(X, y)
+top = models[0].epsilon_ / shares[0]
+
+fig, (ax, below) = plt.subplots(2, 1, figsize=(7.5, 5.5), sharex=True, layout="constrained")
+ax.plot(shares, [100 * m.loo_error_ for m in models], "o-", label="leave-one-out", ms=4)
+ax.plot(
+    shares, [100 * (1 - m.score(X_new, y_new)) for m in models], "s--", label="new objects", ms=4
+)
+ax.axvline(chosen.epsilon_ / top, color="black", lw=1, ls=":", label="chosen by default")
+ax.set(xscale="log", ylabel="error in %")
+ax.legend()
+below.plot(shares, [m.n_support_ for m in models], "^-", color="#009E73", ms=4)
+below.axvline(chosen.epsilon_ / top, color="black", lw=1, ls=":")
+below.set(xlabel="epsilon / epsilon_max", ylabel="support objects")
+below.invert_xaxis()
+plt.show()

@@ -1,0 +1,58 @@
+"""What a notebook shows of a fitted model."""
+
+import re
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from psvm import PSVC, PSVCCV, PSVR, PSVMSelector, SpheredSVC
+
+IRIS = load_iris(return_X_y=True)
+
+
+def rows(model):
+    pages = model._repr_mimebundle_()["text/html"], model._repr_html_()
+    first, second = (
+        re.findall(r"<tr><th scope='row'>(.*?)</th><td>(.*?)</td></tr>", page) for page in pages
+    )
+    assert first == second
+    return dict(first)
+
+
+@pytest.mark.parametrize("model", [PSVC(), PSVR(), PSVCCV(), PSVMSelector(), SpheredSVC()])
+def test_nothing_is_found_before_the_fit(model):
+    assert rows(model) == {}
+
+
+def test_a_classifier_shows_error_support_epsilon_and_certificate():
+    model = PSVC().fit(*IRIS)
+    shown = rows(model)
+    assert shown["leave-one-out error"] == f"{100 * model.loo_error_:.1f} %"
+    assert shown["support objects"] == f"{model.n_support_} of 150"
+    assert shown["certificate"].startswith("optimal; duality gap")
+    assert "epsilon" in shown
+
+
+def test_a_regressor_shows_the_root_mean_squared_error():
+    X, y = load_diabetes(return_X_y=True)
+    model = PSVR().fit(X[:80], y[:80])
+    assert rows(model)["leave-one-out RMSE"] == f"{np.sqrt(model.loo_error_):.4g}"
+
+
+def test_searches_selectors_and_sphered_machines_have_their_own_figures():
+    assert {"gamma", "epsilon", "C"} <= set(rows(PSVCCV().fit(*IRIS)))
+    assert rows(PSVMSelector(n_features=2).fit(*IRIS))["selected"] == "2 of 4"
+    assert rows(SpheredSVC(0.5).fit(*IRIS))["lam"] == "0.5"
+
+
+def test_text_and_pipelines_are_those_of_scikit_learn():
+    model = PSVC(epsilon=0.5).fit(*IRIS)
+    assert model._repr_mimebundle_()["text/plain"] == repr(model)
+    with sklearn.config_context(display="text"):
+        assert "text/html" not in model._repr_mimebundle_()
+    pipeline = make_pipeline(StandardScaler(), PSVC(epsilon=0.5)).fit(*IRIS)
+    assert "PSVC" in pipeline._repr_html_()
