@@ -1,4 +1,4 @@
-"""Tables, the description of the machine, and the place of the results in docs/benchmarks.md."""
+"""Tables, the description of the machine, and the place of the results in docs/benchmarks/."""
 
 import datetime
 import os
@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info
 
 import psvm
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "benchmarks.md"
+PAGES = Path(__file__).resolve().parent.parent / "docs" / "benchmarks"
 
 
 def environment():
@@ -37,9 +37,9 @@ def markdown_table(header, rows):
 
 
 def write_section(name, text):
-    """Replace what stands between the marks of a section of docs/benchmarks.md."""
+    """Replace what stands between the marks of a section, on the page of docs/benchmarks/ that has it."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-    page = PAGE.read_text()
-    before, rest = page.split(begin)
+    (page,) = (page for page in PAGES.glob("*.md") if begin in page.read_text())
+    before, rest = page.read_text().split(begin)
     _, after = rest.split(end)
-    PAGE.write_text(f"{before}{begin}\n{text}\n{end}{after}")
+    page.write_text(f"{before}{begin}\n{text}\n{end}{after}")

@@ -36,8 +36,9 @@ kernels = {
 x = np.linspace(-2.2, 2.2, 150)
 grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
 fig, axes = plt.subplots(1, 3, figsize=(10, 3.9), layout="constrained")
+models = {}
 for ax, (title, kernel) in zip(axes, kernels.items(), strict=True):
-    model = PSVC(kernel=kernel, landmarks=landmarks, epsilon=0.3).fit(X, y)
+    model = models[title] = PSVC(kernel=kernel, landmarks=landmarks, epsilon=0.3).fit(X, y)
     f = model.decision_function(grid).reshape(150, 150)
     ax.contourf(x, x, f > 0, levels=[-0.5, 0.5, 1.5], colors=["white", "lightgrey"])
     for label, face in ((1, "white"), (2, "black")):

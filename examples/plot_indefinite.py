@@ -33,8 +33,10 @@ candidates = {
 x = np.linspace(-1.2, 1.2, 160)
 grid = np.stack(np.meshgrid(x, x), axis=-1).reshape(-1, 2)
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
+models = {}
 for ax, (name, kernels) in zip(axes, candidates.items(), strict=True):
     model = min((PSVC(kernel=k).fit(X, y) for k in kernels), key=lambda m: m.loo_error_)
+    models[name] = model
     f = model.decision_function(grid).reshape(160, 160)
     ax.contourf(x, x, f > 0, levels=[-0.5, 0.5, 1.5], colors=["white", "lightgrey"])
     ax.scatter(*X[y == 0].T, s=14, marker="o", color="#E69F00")

@@ -29,9 +29,11 @@ def line(model, x, scale):
 
 x = np.array([X[:, 0].min() - 0.5, X[:, 0].max() + 0.5])
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), sharey=True, layout="constrained")
+models = {}
 for ax, lam, title in zip(axes, (1.0, 0.0), ("standard SVM", "Sphered SVM"), strict=True):
     before = SpheredSVC(lam, kernel="linear", C=1e4, tol=1e-8).fit(X, y)
     after = SpheredSVC(lam, kernel="linear", C=1e4, tol=1e-8).fit(X * scale, y)
+    models[lam] = before, after
     ax.scatter(*X[y < 0].T, marker="o", s=18, color="#E69F00")
     ax.scatter(*X[y > 0].T, marker="^", s=18, color="#0072B2")
     ax.plot(x, line(before, x, np.ones(2)), "k-", lw=3, alpha=0.4, label="original inputs")

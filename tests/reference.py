@@ -154,7 +154,7 @@ def duality_gap(K_s, y_c, alpha, C, epsilon):
 
 
 def threshold(tol, epsilon, epsilon_max):
-    """The violation that `tol` allows (docs/problem.md)."""
+    """The violation that `tol` allows (docs/explanation/problem.md)."""
     return max(tol * (epsilon if epsilon > 0 else epsilon_max), PRECISION * epsilon_max)
 
 

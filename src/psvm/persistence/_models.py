@@ -34,7 +34,7 @@ def save(
     """Write a fitted model to a file without pickle.
 
     The file holds the support objects and everything else that prediction needs, as arrays and JSON
-    with a checksum; see docs/models.md. It is written atomically: an error leaves an old file
+    with a checksum; see docs/reference/models.md. It is written atomically: an error leaves an old file
     unchanged.
 
     Parameters

@@ -117,7 +117,7 @@ class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
 
     The guarantee holds for any distribution of y given X, if the rows are independent and the
     distribution of X is the assumed one. Second-order knockoffs have the right means and
-    covariances, estimated from the same rows; docs/selection.md shows what that costs.
+    covariances, estimated from the same rows; docs/explanation/selection.md shows what that costs.
 
     Examples
     --------

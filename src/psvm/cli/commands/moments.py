@@ -25,7 +25,7 @@ def command(run):
     """Sum the rows of DATA for a fit to the sums of several sites.
 
     OUTPUT holds sums but no rows; nothing is written if there are too few rows. Do not share its
-    log. See docs/sites.md for what the sums reveal.
+    log. See docs/howto/sites.md for what the sums reveal.
     """
     from ...persistence import save_moments
     from .._files import check_writable

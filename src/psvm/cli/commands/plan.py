@@ -40,7 +40,7 @@ def command(run):
     """Make the plan with which several sites sum their rows, from the rows of DATA.
 
     The plan fixes columns, classes, kernel, scale and landmarks. Each site runs psvm moments with
-    it; psvm fit makes one model of all sums. See docs/sites.md for what the files reveal.
+    it; psvm fit makes one model of all sums. See docs/howto/sites.md for what the files reveal.
     """
     from ...persistence import save_plan
     from .._files import check_writable
