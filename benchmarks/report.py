@@ -37,7 +37,7 @@ def markdown_table(header, rows):
 
 
 def write_section(name, text):
-    """Replace what stands between the marks of a section, on the page of docs/benchmarks/ that has it."""
+    """Replace the section of this name, on the page of docs/benchmarks/ that has it."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     (page,) = (page for page in PAGES.glob("*.md") if begin in page.read_text())
     before, rest = page.read_text().split(begin)

@@ -828,7 +828,7 @@ def test_small_files_do_not_unfold(within, name):
 
 @pytest.mark.parametrize("name", LARGE)
 def test_memory_is_proportional_to_the_file(within, name):
-    """docs/reference/models.md: at most 64 times the size of the file, the worst being empty lists."""
+    """At most 64 times the size of the file, the worst being empty lists (models.md)."""
     assert within[name] in ("no", "yes")
 
 

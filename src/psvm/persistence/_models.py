@@ -34,8 +34,8 @@ def save(
     """Write a fitted model to a file without pickle.
 
     The file holds the support objects and everything else that prediction needs, as arrays and JSON
-    with a checksum; see docs/reference/models.md. It is written atomically: an error leaves an old file
-    unchanged.
+    with a checksum; see docs/reference/models.md. It is written atomically: an error leaves an
+    old file unchanged.
 
     Parameters
     ----------

@@ -150,7 +150,8 @@ class StabilitySelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     -----
     A feature is false if the halves select it less often than a random choice of q features would;
     the bound is about these. It needs exchangeable false features or not ("none" with pairs needs
-    nothing but independent rows); see docs/explanation/selection.md. Columns that do not vary do not count.
+    nothing but independent rows); see docs/explanation/selection.md. Columns that do not vary do
+    not count.
 
     With more than two classes, or several columns of y, there is one target for each, and all
     have the same correlation threshold ``epsilon / ||y||``: the q features that enter first for
