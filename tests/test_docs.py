@@ -2,6 +2,7 @@
 
 import contextlib
 import doctest
+import importlib.util
 import io
 import os
 import re
@@ -28,7 +29,7 @@ BLOCK = re.compile(r"^```(python|sh|text|toml)\n(.*?)^```$", re.S | re.M)
 CHECK = doctest.OutputChecker()
 LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Set-up of a machine, which the tests themselves rely on.
-NOT_RUN = ("pip ", "make ", "git ", "python -m venv")
+NOT_RUN = ("pip ", "make ", "git ", "python -m venv", "psvm play")
 
 
 def blocks(page):
@@ -37,7 +38,9 @@ def blocks(page):
     found = list(BLOCK.finditer(text))
     for i, block in enumerate(found):
         language, code = block.groups()
-        if language in ("text", "toml"):
+        needs = re.search(r"<!-- needs (\w+) -->\n$", text[: block.start()])
+        missing = needs and importlib.util.find_spec(needs[1]) is None
+        if language in ("text", "toml") or missing:
             continue
         after = found[i + 1] if i + 1 < len(found) else None
         follows = after and after[1] == "text" and not text[block.end() : after.start()].strip()

@@ -294,7 +294,7 @@ def test_page_warns_of_suspicious_data(tmp_path, rng):
     X[5] = X[6]
     text = text_of(write_report(PSVC(epsilon=1.0).fit(X, y), X, y, tmp_path / "r.html", cv=2))
     for words in (
-        "24 rows only", "The class 'few' has only 4 of 24 rows", "Column 1 is constant (7)",
+        "only 24 rows", "The class 'few' has only 4 of 24 rows", "Column 1 is constant (7)",
         "1 of 24 rows repeat", "Column 2 is almost the target itself", "ranges of columns differ",
     ):  # fmt: skip
         assert words in text

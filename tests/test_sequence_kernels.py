@@ -1,6 +1,5 @@
 """Every sequence kernel against its definition, spelt out slowly; strings as objects; errors."""
 
-import doctest
 import gzip
 import pickle
 import re
@@ -8,7 +7,6 @@ import sys
 from collections import Counter, defaultdict
 from itertools import combinations, product
 from math import exp, fsum, log, sqrt
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -780,9 +778,3 @@ def test_prosite_patterns(pattern, yes, no):
 
 def test_overlapping_motifs_count():
     assert_array_equal(Motif(["A.A"], counts=True, normalize=False)(["AAAAA"], ["ACA"]), [[3.0]])
-
-
-def test_examples_of_the_documentation():
-    page = Path(__file__).resolve().parent.parent / "docs" / "sequences.md"
-    failed, tried = doctest.testfile(str(page), module_relative=False)
-    assert tried > 5 and failed == 0

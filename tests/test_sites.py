@@ -2,8 +2,6 @@
 
 import json
 import random
-import re
-import shlex
 import signal
 import zipfile
 from pathlib import Path
@@ -487,19 +485,6 @@ def test_the_commands_from_rows_to_a_model(run, three, capsys):
     assert run("fit", "--config", "by_site.psvm.toml") == 0
     expected = fit_sites(PSVC(), [load_moments(file) for file in files], held_out="site")
     assert_allclose(psvm.load("by_site.psvm").epsilon_, expected.epsilon_, rtol=1e-10)
-
-
-def test_the_commands_of_the_page_work(run, three):
-    page = Path(__file__).parents[1] / "docs" / "sites.md"
-    commands = re.findall(r"^psvm (.+)$", page.read_text(), re.MULTILINE)
-    assert len(commands) == 7
-    write_csv("public.csv", *rows(400, 99))
-    for name, part in zip("abc", three, strict=True):
-        write_csv(f"{name}.csv", *part)
-    write_csv("new.csv", *rows(20, 12))
-    for command in commands:
-        assert run(*shlex.split(command)) == 0
-    assert len(Path("p.csv").read_text().splitlines()) == 21
 
 
 def test_commands_that_do_not_work_out(run, capsys, tmp_path):

@@ -1,9 +1,7 @@
 """Kernels of fingerprints, histograms, profiles and series, and Matérn's, against definitions."""
 
-import doctest
 from itertools import product
 from math import exp, fsum, sqrt, tanh
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -389,10 +387,3 @@ def test_they_combine(tmp_path):
     assert_array_equal(loaded.decision_function(X_TRAIN), model.decision_function(X_TRAIN))
     search = psvm.PSVCCV(kernel="chi2").fit(X_TRAIN, Y_TRAIN)
     assert search.score(X_TRAIN, Y_TRAIN) > 0.8
-
-
-def test_the_pages_run():
-    for name in ("kernels", "evaluation"):
-        page = Path(__file__).parents[1] / "docs" / f"{name}.md"
-        failed, tried = doctest.testfile(str(page), module_relative=False)
-        assert tried > 5 and failed == 0

@@ -57,7 +57,9 @@ def describe_search(run, model):
     why = ", also the best"
     if _shown(run.results["best"]) != _shown(run.results["chosen"]):
         run.show(f"best             {_shown(run.results['best'])}")
-        why = ": not clearly worse than the best, with fewer support objects"
+        fewer = run.results["chosen"]["n_support"] < run.results["best"]["n_support"]
+        simpler = "with fewer support objects" if fewer else "with a safer width of the kernel"
+        why = f": not clearly worse than the best, {simpler}"
     run.show(f"chosen           {_shown(run.results['chosen'])}{why}")
     epsilon = search.best_params_["epsilon"]
     if epsilon > 0 and np.ndim(search.epsilon_) == 0:

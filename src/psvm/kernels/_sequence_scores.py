@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Flag, Integer, Later, Number, check_parameters
 from .._typing import ArrayLike
-from .._validation import check_members
+from .._validation import check_members, shown
 from ..matrix import as_dense
 from ._sequence import check_equal_lengths
 from ._sequence_words import Spectrum
@@ -125,6 +125,8 @@ class FisherScores(_SequenceScores):
         if self.positive is not None:
             if y is None:
                 raise ValueError(f"y must be given with positive={self.positive!r}.")
+            if np.ndim(self.positive) > 0:
+                raise ValueError(f"positive must be one label, got {shown(self.positive)}.")
             chosen = check_members("y", y) == self.positive
             if len(chosen) != len(N) or not chosen.any():
                 raise ValueError(f"No sequence has the label positive={self.positive!r} in y.")

@@ -71,8 +71,9 @@ class _Pairwise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
         A = validate_data(self, X, dtype=np.float64)
         if A.shape[0] != A.shape[1]:
             raise ValueError(
-                f"{type(self).__name__} is fitted to the square matrix of the training objects, "
-                f"got {A.shape[0]} x {A.shape[1]}. Rows of new objects are for transform."
+                f"X must be the square matrix of the training objects to fit "
+                f"{type(self).__name__}, got {A.shape[0]} x {A.shape[1]}. Rows of new objects are "
+                "for transform."
             )
         return self._learn(A)
 
