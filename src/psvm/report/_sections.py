@@ -247,12 +247,12 @@ def _choice(search, names, best):
     share = share * (hasattr(search, "epsilons_") and "param_epsilon" in names)
     if results["mean_test_score"][chosen] == results["mean_test_score"][best]:
         return f"Chosen, because it is the best: {setting(chosen)}.{share}"
+    both = f"Best: {setting(best)}. Chosen: {setting(chosen)}"
+    if "mean_n_support" not in results:
+        return f"{both}, by the rule of the search.{share}"
     fewer = results["mean_n_support"][chosen] < results["mean_n_support"][best]
     why = "has fewer support objects" if fewer else "has a safer width of the kernel"
-    return (
-        f"Best: {setting(best)}. Chosen: {setting(chosen)}, because it is not clearly worse and "
-        f"{why}.{share}"
-    )
+    return f"{both}, because it is not clearly worse and {why}.{share}"
 
 
 def _short(value):
