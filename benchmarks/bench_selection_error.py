@@ -178,12 +178,12 @@ def nominal(name):
     return f"FDR {FDR:g}" if name.startswith(("KnockoffSelector", "SelectFdr")) else "none"
 
 
-def summary(supports, relevants):
+def summary(supports, which):
     """Mean number and share of false selections, power, and their standard errors."""
-    false = np.array([(s & ~r).sum() for s, r in zip(supports, relevants, strict=True)])
-    true = np.array([(s & r).sum() for s, r in zip(supports, relevants, strict=True)])
+    false = np.array([(s & ~r).sum() for s, r in zip(supports, which, strict=True)])
+    true = np.array([(s & r).sum() for s, r in zip(supports, which, strict=True)])
     shares = false / np.maximum(false + true, 1)
-    power = true / np.array([r.sum() for r in relevants])
+    power = true / np.array([r.sum() for r in which])
     return [(v.mean(), v.std(ddof=1) / np.sqrt(len(v))) for v in (false, shares, power)]
 
 

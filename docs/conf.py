@@ -1,5 +1,6 @@
 """The site: `make docs` builds it into build/docs. Nothing in it needs the network."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -43,7 +44,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"demo\.py",
+    "ignore_pattern": r"(demo|fingerprints)\.py",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,
     "remove_config_comments": True,
@@ -81,6 +82,14 @@ def skip_builtins(app, what, name, obj, skip, options):
     return True if inherited or name == "maketrans" else None
 
 
+def escape_types(app, what, name, obj, options, lines):
+    """A shape such as (n_support_,) is no link: its last underscore is escaped."""
+    for i, line in enumerate(lines):
+        if re.match(r"\s*[\w, ]+ : ", line):
+            lines[i] = re.sub(r"(?<=\w)_(?=[,)])", r"\\_", line)
+
+
 def setup(app):
     """Connect what the pages need."""
+    app.connect("autodoc-process-docstring", escape_types, priority=100)
     app.connect("autodoc-skip-member", skip_builtins)
