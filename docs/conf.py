@@ -59,6 +59,7 @@ sphinx_gallery_conf = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"psvm {version}"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["psvm.css"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -85,7 +86,7 @@ def skip_builtins(app, what, name, obj, skip, options):
 def escape_types(app, what, name, obj, options, lines):
     """A shape such as (n_support_,) is no link: its last underscore is escaped."""
     for i, line in enumerate(lines):
-        if re.match(r"\s*[\w, ]+ : ", line):
+        if re.match(r"\s*[\w, ]+ : |.*of shape \(", line):
             lines[i] = re.sub(r"(?<=\w)_(?=[,)])", r"\\_", line)
 
 

@@ -36,7 +36,7 @@ def names(room):
 def page(room, title):
     """One page: what the room says of itself and the table of its names."""
     module = importlib.import_module(room)
-    heading = f"{room}: {title[0].lower() + title[1:]}"
+    heading = f"{room}: {title}"
     lines = [heading, "=" * len(heading), "", f".. currentmodule:: {room}", ""]
     lines += [inspect.cleandoc(module.__doc__ or ""), ""]
     here, also = names(room)

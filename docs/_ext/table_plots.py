@@ -69,6 +69,9 @@ def draw(rows, labels, axis, log, path):
     axes.set_yticks([i + 0.4 - height / 2 for i in range(len(rows))], names, fontsize=8)
     axes.invert_yaxis()
     axes.set_xlabel(axis)
+    axes.margins(y=0.01)
+    if "1: equal" in axis:
+        axes.axvline(1.0, color="black", lw=1)
     if log:
         axes.set_xscale("log")
     if len(labels) > 1:

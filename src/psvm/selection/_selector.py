@@ -137,8 +137,8 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     classes_ : ndarray
         The class labels of a classification.
     landmarks_ : array or None
-        The objects z_j, selected or not; None without `landmarks`. The attributes of shape
-        (n_features_in_,) above are of shape (n_objects,) with them.
+        The objects z_j, selected or not; None without `landmarks`. With landmarks the arrays
+        above have one entry for each object.
     {n_features_in_, feature_names_in_}
 
     See Also
