@@ -175,7 +175,7 @@ def test_names_of_columns_stay(points):
 
 @pytest.mark.parametrize("step", TRANSFORMERS, ids=str)
 def test_bad_matrices(step):
-    with pytest.raises(ValueError, match="fitted to the square matrix"):
+    with pytest.raises(ValueError, match="X must be the square matrix"):
         clone(step).fit(np.ones((3, 4)))
     with pytest.raises(ValueError, match="features"):
         clone(step).fit(np.eye(4) + 1).transform(np.ones((2, 3)))
