@@ -2,7 +2,10 @@
 
 import re
 import sys
+from html import escape
 from pathlib import Path
+
+from docutils import nodes
 
 import psvm
 
@@ -50,6 +53,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "plot_gallery": "True",
     "abort_on_example_error": True,
     "doc_module": ("psvm",),
@@ -57,6 +61,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_math_renderer = "plain"  # MathJax would be fetched; formulas of ours are text
 html_title = f"psvm {version}"
 html_static_path = ["_static"]
 templates_path = ["_templates"]
@@ -90,7 +95,15 @@ def escape_types(app, what, name, obj, options, lines):
             lines[i] = re.sub(r"(?<=\w)_(?=[,)])", r"\\_", line)
 
 
+def plain_math(writer, node):
+    """A formula in a docstring of scikit-learn as text."""
+    writer.body.append(writer.starttag(node, "span", "", CLASS="math"))
+    writer.body.append(f"{escape(node.astext())}</span>")
+    raise nodes.SkipNode
+
+
 def setup(app):
     """Connect what the pages need."""
+    app.add_html_math_renderer("plain", (plain_math, None), (plain_math, None))
     app.connect("autodoc-process-docstring", escape_types, priority=100)
     app.connect("autodoc-skip-member", skip_builtins)
