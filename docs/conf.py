@@ -77,6 +77,7 @@ html_theme_options = {
     "footer_end": [],
     "back_to_top_button": True,
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
