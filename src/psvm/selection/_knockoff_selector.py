@@ -236,12 +236,13 @@ class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
                 f"knockoffs must have the shape of X, {X.shape}, or (n_repeats, *X.shape), got an "
                 f"array of shape {given.shape}."
             )
-        if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
+        if given.dtype.kind not in "fiub" or not np.isfinite(given).all():
             raise ValueError("knockoffs must hold finite numbers.")
+        given = given.astype(np.float64)
         for copies in given:
             check_columns("A matrix of knockoffs", copies)
         self._check_possible(X, len(given))
-        return given.astype(np.float64), len(given)
+        return given, len(given)
 
     def _check_possible(self, X, n_repeats):
         """Refuse too few features for any selection."""
