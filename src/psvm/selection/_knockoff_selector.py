@@ -24,6 +24,7 @@ from .._parameters import (
     check_parameters,
 )
 from .._progress import progress
+from .._summary import SummaryMixin
 from .._typing import ArrayLike, MatrixLike, RandomState
 from .._validation import as_array
 from ..matrix import as_dense, as_matrix
@@ -45,7 +46,7 @@ MOST_REPEATS, LARGEST = 10_000, 1e15
 
 
 @document()
-class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
+class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     """Select features that the P-SVM prefers to their knockoffs, with a false discovery rate.
 
     Each column of X gets a knockoff, a random column with the same correlations to the other
