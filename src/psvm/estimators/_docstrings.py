@@ -42,14 +42,14 @@ Kernel or callable, default="rbf"
 landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
 object with fit, default=None
     The descriptive vectors z_j. None means the (distinct) training vectors, or some of them if
-    there are more than 2,000: 700 of hardly more than that, 1,245 of 20,000, 1,861 of 100,000 and
-    a fifth of that number of each class at least, if pairs of classes have machines. If half of
-    them would have a squared error that is more than 15 % larger, up to 2,000 describe, but at
-    most 1,581 of 10,000. The content of the rows decides which, so that their order does not
-    matter and a weight of 2 is the same as a row that stands there twice; the choice depends on
-    neither `epsilon` nor `C`. Of 1,000 to 2,000 training vectors of several classes 462 to 550
-    describe if machines share their support and epsilon is chosen, unless the support has more
-    than 60 % of them; then all do. "all": all of them, however many. "kmeans": centres
+    there are more than 2,000: 700 of just over 2,000, 1,245 of 20,000, 1,861 of 100,000, and at
+    least a fifth of that number of each class if pairs of classes have machines. If half of them
+    would have a clearly larger squared error (11 %, or 3 % for two classes), more are landmarks:
+    up to 2,000, and 1,732 of 20,000. The choice depends on the content of the rows, not on their
+    order, `epsilon` or `C`, and a weight of 2 is the same as repeating the row. Of 1,000 to 2,000
+    training vectors of several classes 462 to 550 are landmarks if machines share their support
+    and epsilon is chosen, unless the support needs more than 60 % of them; then all are.
+    "all": all training vectors. "kmeans": centres
     of clusters of the training vectors; a number is short for that many centres. "random":
     some of the training vectors, drawn in proportion to their weight. "pca": the leading
     principal directions, for the linear kernel. An object with ``fit(X)`` is cloned and
