@@ -400,3 +400,11 @@ def test_sparse_rows_of_both_precisions(name, rng):
     for other in (kernel(A, A.astype(np.float32)), kernel(A.astype(np.float32), A)):
         assert other.dtype == np.float64
         assert_allclose(other, kernel(X, X), rtol=1e-6, atol=1e-6)
+
+
+def test_errors_of_series_name_their_argument():
+    X, Z = np.ones((2, 3)), np.ones((2, 4))
+    with pytest.raises(ValueError, match="Z has 4 columns, no multiple of 3"):
+        DTW(channels=3)(X, Z)
+    with pytest.raises(ValueError, match="Z must have series with some points"):
+        GlobalAlignment(padding=0)(X, np.zeros((2, 3)))
