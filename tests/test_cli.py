@@ -185,7 +185,9 @@ def test_select_with_a_false_discovery_rate(data, capsys):
     chosen = expected.order_[: expected.n_features_]
     assert [f["feature"] for f in result["features"]] == [list("abcd")[j] for j in chosen]
     assert run(*arguments, "--fdr", "0.1") == 3
-    assert "takes 10 features or more" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "takes 10 features or more" in said
+    assert "Use a larger --fdr, or --stability." in said
     assert run(*arguments, "--fdr", "0.1", "--pfer", "1") == 3
     assert "only one of --stability and --fdr" in capsys.readouterr().err
     assert run(*arguments, "--q", "2", "--pfer", "1", "--threshold", "0.8") == 3

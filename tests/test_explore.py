@@ -408,3 +408,10 @@ def test_the_line_of_python_of_a_long_pipeline_can_be_run(wide):
     fitted = eval(line, {"clone": clone, "model": model, "X": K, "y": y})
     expected = psvm.solve(K[:, :100], y, epsilon=2.5, tol=1e-10).alpha
     np.testing.assert_allclose(fitted[-1].alpha_, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [str, object])
+def test_too_many_classes_are_named(dtype, rng):
+    y = np.array([f"s{i:02d}" for i in range(30)], dtype=dtype)
+    with pytest.raises(ValueError, match=r"y has 30 classes; .* Give one of them: y == 's00'\."):
+        psvm.explore(rng.normal(size=(30, 3)), y)

@@ -323,3 +323,20 @@ def test_false_discovery_rate_is_kept(options):
         shares.append(chosen[15:].sum() / max(chosen.sum(), 1))
     # at most the level, but for three standard errors of the mean
     assert np.mean(shares) <= 0.2 + 3 * np.std(shares) / 10
+
+
+def test_the_unit_of_columns_does_not_matter(data):
+    """Powers of two change no digits, also where squares of entries are no numbers."""
+    X, _ = data
+    copies = gaussian_knockoffs(X, random_state=0)
+    for power in (-800, 800):
+        scaled = gaussian_knockoffs(np.ldexp(X, power), random_state=0)
+        assert_allclose(np.ldexp(scaled, -power), copies, rtol=1e-12)
+
+
+def test_boolean_columns_and_knockoffs(data):
+    X, y = data
+    X, copies = X > 0, gaussian_knockoffs(X, random_state=0) > 0
+    found = KnockoffSelector(0.2).fit(X, y, knockoffs=copies)
+    numbers = KnockoffSelector(0.2).fit(X.astype(float), y, knockoffs=copies.astype(float))
+    assert_array_equal(found.statistics_, numbers.statistics_)

@@ -380,3 +380,21 @@ def test_without_rdkit(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdkit", None)
     with pytest.raises(ImportError, match=r"psvm\[chem\]"):
         MorganFingerprints().fit(["CCO"])
+
+
+@pytest.mark.parametrize("cls", [FisherScores, PositionLogOdds])
+def test_scores_of_no_sequences_and_of_too_many_words(cls):
+    X, y = words(8, 5, 0), np.arange(8) % 2
+    fitted = cls().fit(X, y)
+    assert fitted.transform([]).shape == (0, fitted.transform(X).shape[1])
+    with pytest.raises(ValueError, match="X must have sequences to fit"):
+        cls().fit([], [])
+    with pytest.raises(ValueError, match=r"order=5 is too large for 20 letters.* 6.4e\+07 words"):
+        cls(5, alphabet="protein").fit(["ACDEFGH"] * 8, y)
+
+
+def test_labels_and_alphabets_that_make_no_sense():
+    with pytest.raises(ValueError, match="y contains NaN"):
+        PositionLogOdds().fit(words(4, 5, 0), [0.0, np.nan, 0.0, np.nan])
+    with pytest.raises(ValueError, match="alphabet must have distinct letters, got 'ACAC'"):
+        ProfileWords(1, alphabet="ACAC").fit([np.full((2, 4), 0.25)])

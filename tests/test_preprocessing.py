@@ -252,3 +252,12 @@ def test_on_the_command_line(rng, tmp_path, capsys):
     assert_array_equal(predicted, loaded.predict(cdist(X, X)))
     assert main([*fit, "--kernel", "rbf", "--distances"]) not in (0, None)
     assert "--distances is for a square matrix" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("scaler", [DoubleCentering(), GaussianOfDistance(), GaussianOfDistance(1)])
+def test_squares_that_are_no_numbers(scaler):
+    D = 1e200 * (1 - np.eye(3))
+    with pytest.raises(ValueError, match=r"X has the entry 1e\+200, whose square"):
+        scaler.fit(D)
+    with pytest.raises(ValueError, match=r"X has the entry 1e\+200, whose square"):
+        scaler.fit(1 - np.eye(3)).transform(D)

@@ -9,7 +9,15 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from psvm import PSVC, PSVCCV, PSVR, PSVMSelector, SpheredSVC
+from psvm import (
+    PSVC,
+    PSVCCV,
+    PSVR,
+    KnockoffSelector,
+    PSVMSelector,
+    SpheredSVC,
+    StabilitySelector,
+)
 
 IRIS = load_iris(return_X_y=True)
 
@@ -56,3 +64,16 @@ def test_text_and_pipelines_are_those_of_scikit_learn():
         assert "text/html" not in model._repr_mimebundle_()
     pipeline = make_pipeline(StandardScaler(), PSVC(epsilon=0.5)).fit(*IRIS)
     assert "PSVC" in pipeline._repr_html_()
+
+
+def test_selectors_with_a_bound_show_it():
+    stable = StabilitySelector(q=2, threshold=0.8, n_subsamples=10, random_state=0)
+    shown = rows(stable.fit(*IRIS))
+    assert shown["selected"] == f"{stable.n_features_} of 4"
+    assert shown["bound"] == str(stable.parameters_)
+    X, y = load_diabetes(return_X_y=True)
+    knockoffs = KnockoffSelector(0.25, random_state=0)
+    assert rows(knockoffs) == {}
+    shown = rows(knockoffs.fit(X, y))
+    assert shown["selected"] == f"{knockoffs.n_features_} of 10"
+    assert shown["false discovery rate"] == "at most 0.25"

@@ -37,6 +37,7 @@ from psvm.kernels import (
     Wasserstein,
     normalized,
 )
+from psvm.kernels._names import BY_NAME
 
 EPS = np.finfo(float).eps
 
@@ -387,3 +388,23 @@ def test_they_combine(tmp_path):
     assert_array_equal(loaded.decision_function(X_TRAIN), model.decision_function(X_TRAIN))
     search = psvm.PSVCCV(kernel="chi2").fit(X_TRAIN, Y_TRAIN)
     assert search.score(X_TRAIN, Y_TRAIN) > 0.8
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_sparse_rows_of_both_precisions(name, rng):
+    """Entries are exact in float32; norms and cumulative sums of these rows are rounded to it."""
+    X = rng.integers(1, 9, size=(6, 4)) * (rng.random((6, 4)) < 0.7) + np.eye(6, 4)
+    X = np.maximum(X, [1, 0, 0, 0])
+    kernel = BY_NAME[name][0]()
+    A = sp.csr_array(X)
+    for other in (kernel(A, A.astype(np.float32)), kernel(A.astype(np.float32), A)):
+        assert other.dtype == np.float64
+        assert_allclose(other, kernel(X, X), rtol=1e-6, atol=1e-6)
+
+
+def test_errors_of_series_name_their_argument():
+    X, Z = np.ones((2, 3)), np.ones((2, 4))
+    with pytest.raises(ValueError, match="Z has 4 columns, no multiple of 3"):
+        DTW(channels=3)(X, Z)
+    with pytest.raises(ValueError, match="Z must have series with some points"):
+        GlobalAlignment(padding=0)(X, np.zeros((2, 3)))

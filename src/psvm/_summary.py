@@ -58,6 +58,7 @@ def found(model):
     rows = [error(model)]
     total = f" of {np.shape(model.alpha_)[-1]:,}" if hasattr(model, "alpha_") else ""
     if hasattr(model, "n_features_"):
+        total = total or f" of {model.n_features_in_:,}"
         rows.append(("selected", f"{model.n_features_:,}{total}"))
     elif hasattr(model, "support_"):
         rows.append(("support objects", f"{len(model.support_):,}{total}"))
@@ -66,6 +67,10 @@ def found(model):
     for name in ("gamma_", "C_", "lam_"):
         if hasattr(model, name):
             rows.append((name.rstrip("_"), number(getattr(model, name))))
+    if hasattr(model, "parameters_"):
+        rows.append(("bound", str(model.parameters_)))
+    if hasattr(model, "e_values_"):
+        rows.append(("false discovery rate", f"at most {model.fdr:.3g}"))
     rows.append(certificate(model))
     return [row for row in rows if row is not None]
 

@@ -360,7 +360,8 @@ def target_type(name, y):
     from sklearn.utils.multiclass import type_of_target
 
     try:
-        kind = type_of_target(y, input_name=name)
+        with np.errstate(invalid="ignore"):  # it turns NaN into an integer before it refuses it
+            kind = type_of_target(y, input_name=name)
     except TypeError as error:
         raise TypeError(
             f"{name} must hold labels that can be sorted, all strings or all numbers. {error}"

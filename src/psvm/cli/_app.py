@@ -125,6 +125,9 @@ def as_options(text):
     text = re.sub(r"\bna_values=\[('.*?'|\".*?\")\]", r"--na-values \1", text)
     text = re.sub(r"\bignore=\[('.*?'|\".*?\")\]", r"--ignore \1", text)
     text = re.sub(r"\btypes=\{'(.*?)': '(\w+)'\}", r"--type '\1=\2'", text)
+    text = text.replace(
+        "Use a larger fdr, or StabilitySelector", "Use a larger --fdr, or --stability"
+    )
     text = re.sub(r"psvm\.preprocessing\.DoubleCentering .* makes", "--distances makes", text)
     return re.sub(r"\b(missing|categorical|delimiter|decimal|encoding|format)=", r"--\1 ", text)
 

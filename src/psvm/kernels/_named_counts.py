@@ -156,6 +156,8 @@ class ProfileWords(NamedCounts):
 
     def _count(self, x, i):
         letters = ALPHABETS.get(self.alphabet, self.alphabet)
+        if len(set(letters)) < len(letters):
+            raise ValueError(f"alphabet must have distinct letters, got {shown(self.alphabet)}.")
         P = check_array(f"X[{i}]", x, dtype=np.float64)
         if P.shape[1] != len(letters) or len(P) < self.k:
             raise ValueError(

@@ -16,6 +16,9 @@ from ..matrix import as_dense
 from ._sequence import check_equal_lengths
 from ._sequence_words import Spectrum
 
+MOST_WORDS = 5_000_000
+"""Words of order + 1 letters, all of which have a column or a place in memory."""
+
 
 class _SequenceScores(TransformerMixin, BaseEstimator):
     """What both share: words of order + 1 letters of an alphabet."""
@@ -42,6 +45,20 @@ class _SequenceScores(TransformerMixin, BaseEstimator):
         if self.alphabet is None:
             raise ValueError("alphabet must be given: all its letters have a probability.")
         self._words.check_parameters()
+        n_letters = len(self._words.letters)
+        if n_letters ** (self.order + 1) > MOST_WORDS:
+            raise ValueError(
+                f"order={self.order} is too large for {n_letters} letters: there are "
+                f"{float(n_letters) ** (self.order + 1):.2g} words, each with a probability. "
+                f"At most {MOST_WORDS} are possible."
+            )
+
+    def _sequences(self, X, fit=False):
+        """Sequences as an array; a fit needs one at least."""
+        X = self._words.check_objects(X)
+        if fit and not len(X):
+            raise ValueError(f"X must have sequences to fit {type(self).__name__}, got none.")
+        return X
 
 
 class FisherScores(_SequenceScores):
@@ -121,7 +138,7 @@ class FisherScores(_SequenceScores):
         self : FisherScores
         """
         self._check()
-        N = self._counts(X)
+        N = self._counts(self._sequences(X, fit=True))
         if self.positive is not None:
             if y is None:
                 raise ValueError(f"y must be given with positive={self.positive!r}.")
@@ -148,11 +165,11 @@ class FisherScores(_SequenceScores):
         ndarray of shape (n_sequences, n_contexts * n_letters)
         """
         check_is_fitted(self)
-        N = self._counts(X)
+        N = self._counts(self._sequences(X))
         scores = N - N.sum(axis=2, keepdims=True) * self.probabilities_
         if self.whiten:
             scores /= np.sqrt(self.expected_[:, None] * self.probabilities_)
-        return scores.reshape(len(scores), -1)
+        return scores.reshape(len(scores), self.probabilities_.size)
 
     def score_samples(self, X: ArrayLike) -> np.ndarray:
         """Log likelihood of sequences, given their first letters.
@@ -166,7 +183,7 @@ class FisherScores(_SequenceScores):
         ndarray of shape (n_sequences,)
         """
         check_is_fitted(self)
-        return (self._counts(X) * np.log(self.probabilities_)).sum(axis=(1, 2))
+        return (self._counts(self._sequences(X)) * np.log(self.probabilities_)).sum(axis=(1, 2))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
         """Names of the columns: the letters before, and the letter.
@@ -190,8 +207,9 @@ class FisherScores(_SequenceScores):
     def _counts(self, X):
         """Numbers of words by sequence, context and last letter."""
         words = self._words
-        N = as_dense(words.feature_table(words.check_objects(X)).columns(self._names))
-        return N.reshape(N.shape[0], -1, len(words.letters))
+        N = as_dense(words.feature_table(X).columns(self._names))
+        n_letters = len(words.letters)
+        return N.reshape(len(X), n_letters**self.order, n_letters)
 
 
 class PositionLogOdds(_SequenceScores):
@@ -251,7 +269,8 @@ class PositionLogOdds(_SequenceScores):
         self : PositionLogOdds
         """
         self._check()
-        contexts, letters = self._codes(X)
+        X = self._sequences(X, fit=True)
+        contexts, letters = self._codes(X, len(X[0]))
         y = check_members("y", y)
         self.classes_ = np.unique(y)
         if len(y) != len(letters) or len(self.classes_) != 2:
@@ -282,7 +301,7 @@ class PositionLogOdds(_SequenceScores):
         ndarray of shape (n_sequences, n_positions)
         """
         check_is_fitted(self)
-        contexts, letters = self._codes(X, len(self.log_odds_))
+        contexts, letters = self._codes(self._sequences(X), len(self.log_odds_))
         return self.log_odds_[np.arange(letters.shape[1]), contexts, letters]
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
@@ -300,13 +319,12 @@ class PositionLogOdds(_SequenceScores):
         check_is_fitted(self)
         return np.array([f"position{i}" for i in range(len(self.log_odds_))], dtype=object)
 
-    def _codes(self, X, length=None):
+    def _codes(self, X, length):
         """For each letter the number of the letters before, and its own."""
-        words = self._words
-        X = words.check_objects(X)
-        check_equal_lengths(X, len(X[0]) if length is None else length, "X")
-        places = {letter: code for code, letter in enumerate(words.letters)}
-        letters = np.array([[places[letter] for letter in x] for x in X])
+        check_equal_lengths(X, length, "X")
+        places = {letter: code for code, letter in enumerate(self._words.letters)}
+        codes = [[places[letter] for letter in x] for x in X]
+        letters = np.array(codes, dtype=np.intp).reshape(len(X), length)
         contexts = np.zeros_like(letters)
         for back in range(1, self.order + 1):
             contexts[:, back:] += letters[:, :-back] * len(places) ** (back - 1)

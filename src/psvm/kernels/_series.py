@@ -20,7 +20,7 @@ class _Series(Exponential):
 
     def check_objects(self, X: Any, name: str = "X") -> Any:
         X = super().check_objects(X, name)
-        self._lengths(X)
+        self._lengths(X, name)
         return X
 
     def prepare(self, X: Any) -> Any:
@@ -28,12 +28,12 @@ class _Series(Exponential):
         self._lengths(X)
         return X
 
-    def _lengths(self, X):
+    def _lengths(self, X, name="X"):
         """Points in time of each series."""
         if X.shape[1] % self.channels:
             raise ValueError(
-                f"X has {X.shape[1]} columns, no multiple of {self.channels}: {self!r} needs as "
-                "many numbers as channels for each point in time."
+                f"{name} has {X.shape[1]} columns, no multiple of {self.channels}: {self!r} needs "
+                "as many numbers as channels for each point in time."
             )
         n_points = X.shape[1] // self.channels
         lengths = np.full(X.shape[0], n_points, dtype=np.intp)
@@ -43,7 +43,7 @@ class _Series(Exponential):
             lengths = (there * np.arange(1, n_points + 1)).max(axis=1, initial=0).astype(np.intp)
         if not (lengths > 0).all():
             raise ValueError(
-                f"X must have series with some points for {self!r}; row "
+                f"{name} must have series with some points for {self!r}; row "
                 f"{int(np.argmin(lengths > 0))} has none."
             )
         return lengths

@@ -17,6 +17,8 @@ def row_products(X, Z):
     """``X Z'`` as a dense array."""
     from sklearn.utils.extmath import safe_sparse_dot
 
+    if X.dtype != Z.dtype:  # the product of two sparse matrices needs the same precision
+        X, Z = _real(X), _real(Z)
     return safe_sparse_dot(X, Z.T, dense_output=True)
 
 

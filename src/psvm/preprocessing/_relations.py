@@ -19,6 +19,9 @@ from .._parameters import Choice, Either, Flag, Number, check_parameters
 from .._typing import ArrayLike
 from .._validation import check_vector, validate_data
 
+LARGEST = 1e150
+"""Distances whose squares, and sums of them, are numbers."""
+
 
 class _Pairwise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
     """A transformer of pairwise matrices; a subclass learns and applies."""
@@ -144,7 +147,7 @@ class DoubleCentering(_Pairwise):
         return self._centred(self._squares(B))
 
     def _squares(self, D):
-        return D if self.squared else D**2
+        return D if self.squared else _squares(D)
 
     def _centred(self, S):
         return -0.5 * (S - S.mean(axis=1, keepdims=True) - self.column_means_ + self.mean_)
@@ -245,7 +248,7 @@ class GaussianOfDistance(_Pairwise):
 
     def _learn(self, A):
         if isinstance(self.gamma, str):
-            squares = A[~np.eye(len(A), dtype=bool)] ** 2
+            squares = _squares(A[~np.eye(len(A), dtype=bool)])
             median = float(np.median(squares)) if len(squares) else 0.0
             self.gamma_ = 1.0 / median if median > 0 else 1.0
         else:
@@ -253,7 +256,7 @@ class GaussianOfDistance(_Pairwise):
         return self._apply(A)
 
     def _apply(self, B):
-        return np.exp(-self.gamma_ * B**2)
+        return np.exp(-self.gamma_ * _squares(B))
 
 
 class UnitDiagonal(_Pairwise):
@@ -340,6 +343,17 @@ class Symmetrize(_Pairwise):
 
     def _apply(self, B):
         return B.copy()
+
+
+def _squares(D):
+    """Squares of distances, or an error if there are no such numbers."""
+    largest = np.abs(D).max(initial=0.0)
+    if largest > LARGEST:
+        raise ValueError(
+            f"X has the entry {largest:.6g}, whose square is too large for a number. Divide all "
+            "distances by the same number."
+        )
+    return D**2
 
 
 def _positive_roots(name, squares):

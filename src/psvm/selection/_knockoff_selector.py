@@ -24,6 +24,7 @@ from .._parameters import (
     check_parameters,
 )
 from .._progress import progress
+from .._summary import SummaryMixin
 from .._typing import ArrayLike, MatrixLike, RandomState
 from .._validation import as_array
 from ..matrix import as_dense, as_matrix
@@ -45,7 +46,7 @@ MOST_REPEATS, LARGEST = 10_000, 1e15
 
 
 @document()
-class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
+class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     """Select features that the P-SVM prefers to their knockoffs, with a false discovery rate.
 
     Each column of X gets a knockoff, a random column with the same correlations to the other
@@ -236,12 +237,13 @@ class KnockoffSelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
                 f"knockoffs must have the shape of X, {X.shape}, or (n_repeats, *X.shape), got an "
                 f"array of shape {given.shape}."
             )
-        if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
+        if given.dtype.kind not in "fiub" or not np.isfinite(given).all():
             raise ValueError("knockoffs must hold finite numbers.")
+        given = given.astype(np.float64)
         for copies in given:
             check_columns("A matrix of knockoffs", copies)
         self._check_possible(X, len(given))
-        return given.astype(np.float64), len(given)
+        return given, len(given)
 
     def _check_possible(self, X, n_repeats):
         """Refuse too few features for any selection."""

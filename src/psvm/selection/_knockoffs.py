@@ -118,7 +118,9 @@ class GaussianKnockoffs:
                 "columns: the estimate is singular. Use covariance='ledoit_wolf', or give the "
                 "knockoffs."
             )
-        self.means, self.scales = X.mean(axis=0), X.std(axis=0)
+        # squares of entries may be no numbers; powers of two change no digits
+        units = np.ldexp(1.0, np.frexp(np.abs(X).max(axis=0))[1] - 1)
+        self.means, self.scales = X.mean(axis=0), (X / units).std(axis=0) * units
         self.Z = (X - self.means) / self.scales
         Sigma = _covariance(self.Z, covariance)
         sizes = np.sqrt(np.diag(Sigma))

@@ -16,6 +16,7 @@ from .._journal import Journal, fingerprint
 from .._parallel import results
 from .._parameters import FilePath, Flag, Jobs, Later, Number, Optional, Seed, check_parameters
 from .._progress import progress
+from .._summary import SummaryMixin
 from .._typing import ArrayLike, MatrixLike, RandomState, StrPath
 from ..matrix import Standardized, as_matrix, by_columns, stored_parts
 from ..solvers import check_weights, epsilon_paths
@@ -73,7 +74,7 @@ class Entries(NamedTuple):
 
 
 @document()
-class StabilitySelector(StandInsMixin, CheckedSelectorMixin, BaseEstimator):
+class StabilitySelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimator):
     """Select features that most random halves of the rows select, with an error bound.
 
     For each half of the rows the exact path of the P-SVM is followed until q features have

@@ -157,7 +157,7 @@ def _targets(machine, y, name):
     if len(classes) > MOST_MACHINES:
         raise ValueError(
             f"y has {len(classes)} classes; explore shows at most {MOST_MACHINES}, one against "
-            f"the rest at a time. Give one of them: y == {classes[0].tolist()!r}."
+            f"the rest at a time. Give one of them: y == {classes.tolist()[0]!r}."
         )
     targets = {
         f"{c} against the rest": np.where(labels == i, 1.0, -1.0) for i, c in enumerate(shown)
