@@ -4,9 +4,18 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from psvm import PSVC, solve
 from psvm.matrix import Standardized, as_matrix
-from psvm.problem import Problem, duality_gap, kkt_violation, objective
-from reference import KINDS, Case, primal, random_problem
+from psvm.problem import (
+    C_for_noise,
+    Problem,
+    duality_gap,
+    epsilon_for_noise,
+    from_variance_units,
+    kkt_violation,
+    objective,
+)
+from reference import KINDS, Case, cvxpy_solve, primal, random_problem, standardise
 from reference import duality_gap as reference_gap
 
 CASES = [
@@ -269,3 +278,84 @@ def test_with_parameters():
     assert (other.C, other.epsilon) == (3.0, 0.25)
     assert other.K is problem.K
     assert problem.with_parameters().C == problem.C
+
+
+# ---------------------------------------------------------------- units and noise
+
+
+@pytest.mark.parametrize("C", [0.02, 0.1, np.inf])
+def test_units_of_the_technical_report(C, rng):
+    """The problem with columns of variance one, solved by Clarabel, is ours after conversion."""
+    L = 60
+    K = rng.normal(size=(L, 12)) * rng.uniform(0.1, 10, 12)
+    y = np.sign(K[:, 0] / K[:, 0].std() + 0.5 * rng.normal(size=L))
+    scaled = (K - K.mean(axis=0)) / K.std(axis=0)
+    np.testing.assert_allclose((scaled**2).sum(axis=0), L)  # the premise: Q_jj = L
+    reported = cvxpy_solve(scaled, y - y.mean(), C, 4.0)
+    epsilon, bound = from_variance_units(4.0, C, L)
+    ours = solve(K, y, C=bound, epsilon=epsilon, tol=1e-9)
+    # both solve one strictly convex problem, Clarabel to about 1e-11 of its objective
+    np.testing.assert_allclose(ours.alpha, np.sqrt(L) * reported, atol=1e-4)
+    at_bound = np.isclose(np.abs(ours.alpha), bound).sum()
+    assert 0 < np.count_nonzero(ours.alpha) < 12 and (at_bound > 0) == np.isfinite(C)
+
+
+@pytest.mark.parametrize("L", [40, 400])
+def test_epsilon_for_noise_is_exceeded_at_its_level(L, rng):
+    """The largest product of independent columns with noise, for any number of rows."""
+    noise, P, level, trials = 0.7, 20, 0.2, 2000
+    epsilon = epsilon_for_noise(noise, P, level=level)
+    K, _ = standardise(rng.normal(size=(L, P)), np.zeros(L))
+    K = np.linalg.qr(K)[0]  # orthogonal columns have independent products
+    products = np.abs(K.T @ (noise * rng.normal(size=(L, trials)))).max(axis=0)
+    # 1 - (1 - level/P)^P lies just below the level; four standard errors of 2000 trials
+    expected = 1 - (1 - level / P) ** P
+    assert abs(np.mean(products > epsilon) - expected) < 4 * np.sqrt(0.25 / trials)
+    assert expected <= level
+
+
+def test_epsilon_for_noise_selects_nothing_from_noise(rng):
+    """The technical report, section 2.4.6: noise alone must not select."""
+    K, noise = rng.normal(size=(50, 30)), 3.0
+    epsilon = epsilon_for_noise(noise, 30, level=0.01)
+    runs = [solve(K, noise * rng.normal(size=50), epsilon=epsilon) for _ in range(50)]
+    # more than four of 50 runs at a level of 0.01 have a probability below 2e-4
+    assert sum(run.alpha.any() for run in runs) <= 4
+    shares = epsilon_for_noise(noise, 30, level=0.9), epsilon_for_noise(2 * noise, 30)
+    assert shares[0] < epsilon and shares[1] == pytest.approx(2 * epsilon_for_noise(noise, 30))
+
+
+def test_C_for_noise_bounds_the_change_of_a_value(rng):
+    """Noise in one entry, and in all entries, of a new row."""
+    L, P, noise = 80, 15, 0.3
+    K = rng.normal(size=(L, P)) * rng.uniform(0.1, 10, P)
+    y = np.sign(K @ rng.normal(size=P))
+    noisy = noise * K.std(axis=0) * rng.normal(size=(4000, P))
+    for n_columns, change in ((1, 0.5), (P, 0.2)):
+        C = C_for_noise(noise, L, n_columns=n_columns, change=change)
+        model = PSVC(kernel="dyadic", C=C, epsilon=0.0, relaxation=0.0).fit(K, y)
+        weights = model.coef_ * (noise * K.std(axis=0))
+        exact = np.abs(weights).max() if n_columns == 1 else np.linalg.norm(weights)
+        assert exact <= change * (1 + 1e-9)
+        moved = model.decision_function(K[0] + noisy) - model.decision_function(K[:1])
+        if n_columns == P:  # six standard errors of a deviation from 4000 values
+            assert moved.std() <= change * (1 + 6 / np.sqrt(2 * len(noisy)))
+    tight = C_for_noise(noise, L, change=1e-3)
+    alpha = PSVC(kernel="dyadic", C=tight, epsilon=0.0, relaxation=0.0).fit(K, y).alpha_
+    # the bound is reached: with |alpha_j| = C the change is that deviation
+    assert np.abs(alpha).max() * noise / np.sqrt(L) == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: from_variance_units(-1, 1, 5), "epsilon"),
+        (lambda: from_variance_units(1, 0, 5), "C"),
+        (lambda: from_variance_units(1, 1, 0), "n_rows"),
+        (lambda: epsilon_for_noise(1, 5, level=1), "level"),
+        (lambda: C_for_noise(0, 5), "noise"),
+    ],
+)
+def test_bad_arguments_of_units_and_noise(call, name):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        call()

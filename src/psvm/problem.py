@@ -16,10 +16,20 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from scipy.special import ndtri
 
+from ._validation import check_integer, check_number
 from .matrix import Standardized
 
-__all__ = ["Problem", "duality_gap", "kkt_violation", "objective"]
+__all__ = [
+    "C_for_noise",
+    "Problem",
+    "duality_gap",
+    "epsilon_for_noise",
+    "from_variance_units",
+    "kkt_violation",
+    "objective",
+]
 
 
 def __dir__():
@@ -142,3 +152,125 @@ def gap_of_products(alpha: np.ndarray, F: np.ndarray, rr: float, C: float, epsil
     limit = epsilon / largest if largest > 0 else np.inf
     share = np.clip(share, -limit, limit)
     return max(float(0.5 * rr * (1.0 - share) ** 2 + share * inner + penalty), 0.0)
+
+
+def from_variance_units(epsilon: float, C: float, n_rows: int) -> tuple[float, float]:
+    """Epsilon and C of the technical report in the units of this package.
+
+    The report (Hochreiter & Obermayer 2004) scales columns to variance one, this package to norm
+    one. With ``t = sqrt(n_rows)``, ``epsilon / t`` and ``t C`` give the same function, whose
+    variables are t times those of the report.
+
+    Parameters
+    ----------
+    epsilon, C : float
+        The values for columns of variance one; C may be infinite.
+    n_rows : int
+        Number of training rows L, or the sum of their weights, rounded.
+
+    Returns
+    -------
+    epsilon, C : float
+        The values for columns of norm one.
+
+    Examples
+    --------
+    >>> from psvm.problem import from_variance_units
+    >>> from_variance_units(20.0, 0.5, 100)
+    (2.0, 5.0)
+    """
+    check_number("epsilon", epsilon, least=0)
+    check_number("C", C, above=0, infinite=True)
+    check_integer("n_rows", n_rows, least=1)
+    t = float(np.sqrt(n_rows))
+    return float(epsilon) / t, t * float(C)
+
+
+def epsilon_for_noise(noise: float, n_columns: int, *, level: float = 0.05) -> float:
+    """The epsilon that columns without information exceed with a small probability.
+
+    The technical report (section 2.4.6) fixes epsilon by the level of the noise, without a
+    formula. Here it is the quantile of the largest product of a column with Gaussian noise.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of independent noise in the target. For noise in the entries of K it is
+        the deviation of the noise as a share of the deviation of its column, times the root mean
+        square of the centred target.
+    n_columns : int
+        Number of columns P.
+    level : float, default=0.05
+        Largest probability that any column is correlated with the noise by more than epsilon.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    A column of norm one has the product ``K̃_j'n`` with noise n, which is Gaussian with the
+    deviation of the noise, whatever the number of rows. The probability that any of P
+    products exceeds epsilon is at most P times that of one, so
+    ``epsilon = noise * z`` with the normal quantile z of ``1 - level / (2 P)``. In the units of the
+    report (variance one) epsilon is larger by the square root of the number of rows.
+
+    Examples
+    --------
+    >>> from psvm.problem import epsilon_for_noise
+    >>> round(epsilon_for_noise(0.5, 1), 3), round(epsilon_for_noise(0.5, 1000), 3)
+    (0.98, 2.028)
+    """
+    check_number("noise", noise, least=0)
+    check_integer("n_columns", n_columns, least=1)
+    check_number("level", level, above=0, below=1)
+    epsilon = -float(noise) * ndtri(level / (2 * n_columns))
+    if not np.isfinite(epsilon):
+        raise ValueError(f"noise={noise:g} and level={level:g} give no finite epsilon.")
+    return float(epsilon)
+
+
+def C_for_noise(noise: float, n_rows: int, *, n_columns: int = 1, change: float = 1.0) -> float:
+    """The C with which noise in the matrix cannot change a value by more than a given amount.
+
+    The technical report (section 2.4.4) fixes C by the strength of the measurement noise, without
+    a formula: the larger the noise, the smaller C. Here C bounds what the noise does to a value.
+
+    Parameters
+    ----------
+    noise : float
+        Standard deviation of independent noise in the entries of a column, as a share of the
+        standard deviation of the column.
+    n_rows : int
+        Number of training rows L, which fixes the units.
+    n_columns : int, default=1
+        Number of columns in which noise may add up. 1 bounds the effect of each column by itself.
+    change : float, default=1.0
+        Largest standard deviation of a value that the noise may cause; 1 is the distance of a
+        class from the boundary.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` with ``s_j`` the norm of column j,
+    ``sqrt(L)`` times its deviation. Noise of share t in one entry changes f by a deviation of
+    ``|alpha_j| t / sqrt(L)``, in P entries by at most ``C t sqrt(P / L)``. With
+    ``C = change sqrt(L / P) / t`` that is `change`.
+
+    Examples
+    --------
+    >>> from psvm.problem import C_for_noise
+    >>> C_for_noise(0.1, 400), C_for_noise(0.2, 400), C_for_noise(0.1, 400, n_columns=100)
+    (200.0, 100.0, 20.0)
+    """
+    check_number("noise", noise, above=0)
+    check_integer("n_rows", n_rows, least=1)
+    check_integer("n_columns", n_columns, least=1)
+    check_number("change", change, above=0)
+    C = float(change) / float(noise) * float(np.sqrt(n_rows / n_columns))
+    if not np.isfinite(C):
+        raise ValueError(f"noise={noise:g} and change={change:g} give no finite C.")
+    return C
