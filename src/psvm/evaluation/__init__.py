@@ -3,6 +3,7 @@
 from ._compare import Comparison, compare
 from ._cross_validate import CrossValidation, cross_validate, percent
 from ._permutation import PermutationSignificance, permutation_test
+from ._range import DecisionRange, decision_range, outlier_bound, range_bound
 from ._reject import (
     REJECT_RULES,
     RESPONSE_METHODS,
@@ -33,6 +34,7 @@ __all__ = [
     "AreaEstimate",
     "Comparison",
     "CrossValidation",
+    "DecisionRange",
     "ErrorRejectCurve",
     "ErrorRejectDisplay",
     "PermutationSignificance",
@@ -44,15 +46,18 @@ __all__ = [
     "confidence",
     "corrected_t_test",
     "cross_validate",
+    "decision_range",
     "delong_test",
     "error_reject_curve",
     "five_by_two_f_test",
     "five_by_two_t_test",
     "has_information",
     "mcnemar_test",
+    "outlier_bound",
     "paired_t_test",
     "permutation_test",
     "proportion_test",
+    "range_bound",
     "reject_scores",
     "roc_area",
     "roc_band",

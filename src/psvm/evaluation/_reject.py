@@ -22,8 +22,9 @@ from .._validation import (
     shown,
 )
 from ..estimators import MEASURED, largest_similarity, unwrap
+from ._range import decision_range, outside
 
-REJECT_RULES = ("no_information", "threshold", "novelty")
+REJECT_RULES = ("no_information", "threshold", "novelty", "range")
 RESPONSE_METHODS = ("auto", "decision_function", "predict_proba")
 
 
@@ -181,11 +182,13 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     ----------
     estimator : classifier
         What is fitted and decides about the others.
-    rule : {"no_information", "threshold", "novelty"}, default="no_information"
+    rule : {"no_information", "threshold", "novelty", "range"}, default="no_information"
         "no_information": reject objects without an entry other than zero in any support column, see
         `has_information`; for ``kernel="dyadic"`` and linear models. "threshold": reject objects
         whose `confidence` is below `threshold`. "novelty": reject objects that are less like any
-        support object of a `PSVC` than training objects are, see `support_similarity`.
+        support object of a `PSVC` than training objects are, see `support_similarity`. "range":
+        reject objects with a decision value outside the range of the training values, see
+        `decision_range`; the bounds of the papers are stated for the others.
     threshold : float, default=None
         The least confidence, in the units of `response_method`; needed for ``rule="threshold"``.
     response_method : {"auto", "decision_function", "predict_proba"}, default="auto"
@@ -208,6 +211,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         The mark of rejected objects.
     similarity_threshold_ : float
         For "novelty": objects with a smaller similarity are rejected.
+    range_centre_, range_radius_ : float or ndarray
+        For "range": objects whose value is further from the centre than the radius are rejected.
     n_features_in_, feature_names_in_
         Those of the fitted classifier.
 
@@ -238,6 +243,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     classes_: np.ndarray
     reject_label_: Any
     similarity_threshold_: float
+    range_centre_: float | np.ndarray
+    range_radius_: float | np.ndarray
 
     _constraints: ClassVar = {
         "estimator": Has("fit", "predict", what="a classifier"),
@@ -252,7 +259,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self,
         estimator: Estimator,
         *,
-        rule: Literal["no_information", "threshold", "novelty"] = "no_information",
+        rule: Literal["no_information", "threshold", "novelty", "range"] = "no_information",
         threshold: float | None = None,
         response_method: Literal["auto", "decision_function", "predict_proba"] = "auto",
         quantile: float = 0.01,
@@ -300,6 +307,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             check_columns(model)
         if self.rule == "novelty":
             self.similarity_threshold_ = similarity_threshold(model, X, self.quantile)
+        if self.rule == "range":
+            self.range_centre_, self.range_radius_, _ = decision_range(model, X, sample_weight)
         reject_label = self._choose_label(model.classes_)
         self.estimator_ = model
         self.classes_ = model.classes_
@@ -348,6 +357,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return sure < self.threshold
         if self.rule == "novelty":
             return support_similarity(self.estimator_, X) < self.similarity_threshold_
+        if self.rule == "range":
+            return outside(self.estimator_, X, self.range_centre_, self.range_radius_)
         return ~has_information(self.estimator_, X)
 
     def predict(self, X: MatrixLike) -> np.ndarray:

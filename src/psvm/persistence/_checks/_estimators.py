@@ -202,6 +202,16 @@ def check_least_squares_regressor(state):
     state.require(check_comparator(state) == 1, "its coefficients are wrong")
 
 
+def _check_range(state, inner):
+    """Finite numbers, of one value or of each of several."""
+    state.require(hasattr(inner, "decision_function"), "its classifier has no decision values")
+    for name in ("range_centre_", "range_radius_"):
+        value = state.get(name)
+        several = isinstance(value, np.ndarray) and value.dtype == np.float64 and value.ndim == 1
+        ok = (several or is_number(value)) and np.isfinite(value).all()
+        state.require(ok, f"{name} is not finite")
+
+
 def check_reject_option(state):
     """A classifier with the same classes, to which the rule applies."""
     model = state.model
@@ -219,6 +229,9 @@ def check_reject_option(state):
         check_similar(unwrap(inner).machine)
         ok = is_number(state.get("similarity_threshold_"))
         state.require(ok, "its least similarity is no number")
+        return
+    if model.rule == "range":
+        _check_range(state, inner)
         return
     methods = [m for m in RESPONSE_METHODS[1:] if hasattr(inner, m)]
     state.require(methods, "its classifier has no decision values")
