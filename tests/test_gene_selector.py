@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize
 from scipy.stats import binomtest
 from sklearn.base import clone
 from sklearn.feature_selection import VarianceThreshold
@@ -16,7 +17,13 @@ from sklearn.svm import SVC, NuSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import GeneSelector, StabilitySelector
-from psvm.selection import PresentCall, QuantileNormalizer, log_transformer
+from psvm.selection import (
+    NuSVCThroughOrigin,
+    PresentCall,
+    QuantileNormalizer,
+    RangeClipper,
+    log_transformer,
+)
 from psvm.selection._protocol import InnerLoop, SizeSearch, combine, epsilon_list
 from reference import lasso_solve, standardise
 
@@ -218,6 +225,110 @@ def test_preprocessing_that_drops_genes(data, rng):
     assert model.predict(frame.iloc[:3]).shape == (3,)
     quantiles = GeneSelector(preprocessing=QuantileNormalizer(), **QUICK).fit(frame.to_numpy(), y)
     assert quantiles.score(frame.to_numpy(), y) > 0.7
+
+
+def test_printed_order_of_the_notes(data, rng):
+    """Logarithm, quantiles, present call: what each fold keeps, recomputed from the tables."""
+    X, y = data
+    names, samples = [f"g{j}" for j in range(120)], [f"s{i}" for i in range(40)]
+    frame = pd.DataFrame(np.exp2(X), index=samples, columns=names)
+    p_values = pd.DataFrame(rng.uniform(size=(40, 120)), index=samples, columns=names)
+    p_values[["g7", "g42"]] = 0.001
+    shuffled = p_values.sample(frac=1, random_state=0).sample(frac=1, axis=1, random_state=0)
+    steps = make_pipeline(
+        log_transformer(0.25), QuantileNormalizer(), PresentCall(shuffled, q1=0.4, q2=14)
+    )
+    rows = rng.permutation(40)[:30]
+    Z = clone(steps).fit_transform(frame.iloc[rows])
+    present = (p_values.to_numpy()[rows] < 0.4).sum(axis=0) >= 14
+    assert 2 < present.sum() < 100  # some genes are dropped, some that do not matter are kept
+    logs = np.log2(np.maximum(frame.to_numpy()[rows], 0.25))
+    reference = np.sort(logs, axis=1).mean(axis=0)
+    expected = np.array([pd.Series(row).rank(method="first") for row in logs]).astype(int) - 1
+    floors = (logs == -2).sum(axis=1)
+    for row, expected_row, floor in zip(np.asarray(Z), reference[expected], floors, strict=True):
+        # values at the floor are tied: they share one value
+        apart = expected_row > reference[max(floor - 1, 0)]
+        np.testing.assert_allclose(row[apart[present]], expected_row[present & apart])
+
+    model = GeneSelector(preprocessing=steps, **QUICK | {"n_features": [2]}).fit(frame, y)
+    assert set(model.get_feature_names_out()) == {"g7", "g42"}
+    again = GeneSelector(preprocessing=steps, **QUICK | {"n_features": [2]}).fit(
+        frame.iloc[::-1], y[::-1]
+    )
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    assert model.evaluate(frame, y, cv=3).error < 0.5
+
+
+def test_dataframes_keep_their_names(data):
+    X, _ = data
+    frame = pd.DataFrame(X).set_index(np.arange(40) + 7)
+    frame.columns = [f"g{j}" for j in range(120)]
+    for step in (QuantileNormalizer(), RangeClipper(), RangeClipper("none")):
+        Z = step.fit(frame).transform(frame.iloc[5:9])
+        assert list(Z.index) == [12, 13, 14, 15] and list(Z.columns) == list(frame.columns)
+        values = clone(step).fit(X).transform(X[5:9])
+        assert isinstance(values, np.ndarray)
+        np.testing.assert_allclose(Z, values, rtol=1e-12)  # sums in another order
+
+
+def test_sides_of_the_clipping(data):
+    X, y = data
+    new = 4 * np.random.default_rng(1).normal(size=(50, 120))
+    low, high = X.min(axis=0), X.max(axis=0)
+    expected = {"both": np.clip(new, low, high), "above": np.minimum(new, high), "none": new}
+    found = {}
+    for side, values in expected.items():
+        np.testing.assert_array_equal(RangeClipper(side).fit(X).transform(new), values)
+        model = GeneSelector(clip=side, **QUICK).fit(X, y)
+        chosen = model.order_[: model.n_features_]
+        Z = (values - X.mean(axis=0)) / X.std(axis=0)
+        found[side] = model.decision_function(new)
+        np.testing.assert_allclose(
+            found[side], model.classifier_.decision_function(Z[:, chosen]), atol=1e-9
+        )
+    assert not np.allclose(found["both"], found["above"])
+    assert not np.allclose(found["above"], found["none"])
+    with pytest.raises(ValueError, match="side"):
+        RangeClipper("below").fit(X)
+    with pytest.raises(ValueError, match="clip"):
+        GeneSelector(clip="below").fit(X, y)
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.5, 0.8])
+def test_nu_svm_without_an_intercept_solves_its_problem(rng, nu):
+    """The dual by another solver: a >= 0, a <= 1 / L, sum a = nu, w = sum a_i t_i x_i."""
+    X = rng.normal(size=(30, 4)) + 0.3
+    t = np.where(X[:, 0] + 0.1 * rng.normal(size=30) > 0, 1.0, -1.0)
+    model = NuSVCThroughOrigin(nu).fit(X, t)
+    V = t[:, None] * X
+    dual = minimize(
+        lambda a: 0.5 * np.sum((a @ V) ** 2),
+        np.full(30, nu / 30),
+        jac=lambda a: V @ (a @ V),
+        bounds=[(0, 1 / 30)] * 30,
+        constraints={"type": "eq", "fun": lambda a: a.sum() - nu, "jac": lambda a: np.ones(30)},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    w = dual.x @ V
+    assert np.linalg.norm(w) > 1e-3  # there is a margin, else no direction is better than another
+    ours = model.coef_[0] / np.linalg.norm(model.coef_[0])
+    # LIBSVM stops at a violation of 1e-3 of its own scale
+    np.testing.assert_allclose(ours, w / np.linalg.norm(w), atol=5e-3)
+    np.testing.assert_allclose(model.decision_function(np.zeros((1, 4))), 0.0)
+    np.testing.assert_array_equal(model.predict(X), np.where(X @ model.coef_[0] > 0, 1, -1))
+
+
+def test_protocol_without_an_intercept(data):
+    X, y = data
+    y = y.copy()
+    y[np.flatnonzero(y == "sick")[:10]] = "well"  # nu of 0.8 is infeasible with an intercept
+    model = GeneSelector(fit_intercept=False, **QUICK).fit(X, y)
+    assert isinstance(model.classifier_, NuSVCThroughOrigin)
+    assert [p["nu"] for p in model.search_.params] == [0.2, 0.4, 0.6, 0.8]
+    assert len(GeneSelector(**QUICK).fit(X, y).search_.params) < 4
+    # no intercept: the mean training sample is on the boundary
+    np.testing.assert_allclose(model.decision_function(X.mean(axis=0)[None]), 0.0, atol=1e-12)
 
 
 def test_missing_values_are_imputed_inside_the_folds(data, rng):

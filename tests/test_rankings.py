@@ -15,7 +15,13 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from psvm import GeneSelector, PSVMSelector
-from psvm.selection import PresentCall, QuantileNormalizer, RangeClipper, select
+from psvm.selection import (
+    NuSVCThroughOrigin,
+    PresentCall,
+    QuantileNormalizer,
+    RangeClipper,
+    select,
+)
 from psvm.selection import rankings as r
 
 TWO_CLASS = [r.fisher, r.signal_to_noise, r.t_test, r.pearson, r.relief, r.rfe, r.r2w2]
@@ -159,7 +165,9 @@ def test_r2w2_follows_its_gradient(rng, monkeypatch):
 # ---------------------------------------------------------------- preprocessing
 
 
-@parametrize_with_checks([QuantileNormalizer(), RangeClipper(), PresentCall()])
+@parametrize_with_checks(
+    [QuantileNormalizer(), RangeClipper(), PresentCall(), NuSVCThroughOrigin(nu=0.3)]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 

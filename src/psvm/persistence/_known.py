@@ -19,6 +19,7 @@ from ..selection import (
     FeatureGroup,
     GeneSelector,
     KnockoffSelector,
+    NuSVCThroughOrigin,
     PresentCall,
     PSVMSelector,
     QuantileNormalizer,
@@ -115,6 +116,7 @@ def _selection():
     for cls, check in (
         (FeatureGroup, checks.check_feature_group),
         (StabilityParameters, checks.check_stability_parameters),
+        (NuSVCThroughOrigin, checks.check_through_origin),
         (PresentCall, checks.check_present_call),
         (QuantileNormalizer, checks.check_shapes({"reference_": "p"})),
         (RangeClipper, checks.check_shapes({"lowest_": "p", "highest_": "p"})),

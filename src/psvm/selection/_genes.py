@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from .._docstrings import document
 from .._folds import make_splits
 from .._parallel import run
-from .._parameters import Flag, Has, Integer, Jobs, Later, Optional, check_parameters
+from .._parameters import Choice, Flag, Has, Integer, Jobs, Later, Optional, check_parameters
 from .._progress import progress
 from .._typing import ArrayLike, CVLike, Estimator, MatrixLike, RandomState, available_if
 from .._validation import (
@@ -30,6 +30,8 @@ from .._validation import (
     validate_data,
 )
 from ._checks import CheckedSelectorMixin, check_epsilons, check_folds, check_n_features, validate
+from ._nu_svm import NuSVCThroughOrigin
+from ._preprocessing import SIDES
 from ._protocol import (
     Scaled,
     SizeSearch,
@@ -74,7 +76,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     4. The classifier is trained on all samples, with the F best genes of the joint ranking.
 
     Genes are standardised for the classifier, and values of new samples are clipped to the range
-    of the training samples.
+    of the training samples (`clip`).
 
     The error by which F was chosen, `inner_error_`, is too small: use `evaluate`, which repeats
     all of this without the samples that it tests. How many of the genes may be false is told by
@@ -97,10 +99,15 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         Length of the list if `epsilons` is None.
     classifier : classifier, default=None
         Any scikit-learn classifier. None means a linear `NuSVC`.
+    fit_intercept : bool, default=True
+        Whether the default classifier has an intercept. Without one, every value of nu is
+        feasible. Another `classifier` has parameters of its own for this.
     param_grid : dict or list of dict, default=None
         Parameters of the classifier to choose from, as for `GridSearchCV`. None means values
         of nu for the default classifier, and no search for any other. Values of
         nu that are infeasible in some fold are left out.
+    clip : {"both", "above", "none"}, default="both"
+        Which values of new samples are clipped to the range of the training samples.
     cv : int or cross-validation splitter, default=None
         The folds. None means leave-one-out.
     n_jobs : int, default=None
@@ -181,7 +188,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         "epsilons": Optional(check_epsilons),
         "n_epsilons": Integer(least=1, most=MOST_EPSILONS),
         "classifier": Optional(Has("fit", "predict", what="a classifier")),
+        "fit_intercept": Flag(),
         "param_grid": Later(),
+        "clip": Choice(*SIDES),
         "cv": Later(),
         "n_jobs": Jobs(),
         "verbose": Flag(),
@@ -196,7 +205,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         epsilons: Sequence[float] | None = None,
         n_epsilons: int = 20,
         classifier: Any = None,
+        fit_intercept: bool = True,
         param_grid: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        clip: Literal["both", "above", "none"] = "both",
         cv: CVLike = None,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -207,7 +218,9 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         self.epsilons = epsilons
         self.n_epsilons = n_epsilons
         self.classifier = classifier
+        self.fit_intercept = fit_intercept
         self.param_grid = param_grid
+        self.clip = clip
         self.cv = cv
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -449,11 +462,15 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         return sizes[(sizes >= 1) & (sizes <= n_features)], candidates
 
     def _model(self):
-        return NuSVC(kernel="linear") if self.classifier is None else clone(self.classifier)
+        if self.classifier is not None:
+            return clone(self.classifier)
+        return NuSVC(kernel="linear") if self.fit_intercept else NuSVCThroughOrigin()
 
     def _params(self, y, splits):
         """The parameters to try; values of nu only if they are feasible in all folds."""
-        limit = min(_nu_limit(part) for part in (y, *(y[train] for train, _ in splits)))
+        limited = isinstance(self._model(), NuSVC)
+        parts = (y, *(y[train] for train, _ in splits)) if limited else ()
+        limit = min((_nu_limit(part) for part in parts), default=np.inf)
         grid = self.param_grid
         if grid is None and self.classifier is None:
             grid = {"nu": [nu for nu in NU if nu < limit] or [limit / 2]}
@@ -465,7 +482,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             raise ValueError(
                 f"param_grid={shown(self.param_grid)} has no parameters of the classifier. {error}"
             ) from error
-        if isinstance(self._model(), NuSVC):
+        if limited:
             feasible = [p for p in params if p.get("nu", self._model().nu) < limit]
             if not feasible:
                 raise ValueError(
@@ -502,7 +519,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         order = np.concatenate([order[selected], order[~selected]])
         place = np.empty(len(order), dtype=np.intp)
         place[prepared.kept] = np.arange(len(prepared.kept))
-        scaled = Scaled(prepared.Z, place[chosen])
+        scaled = Scaled(prepared.Z, place[chosen], self.clip)
         self.classifier_ = clone(models[k]).fit(scaled.train, y)
         self._scaled = scaled
         scaled.train = None
@@ -539,7 +556,7 @@ def _fold(selector, X, y, targets, train, test, lists, sizes, models):
         loop, prepared = _inner_loop(selector, X, y, targets, train, lists)
         best = loop.order[: sizes[-1]]
         if len(best):
-            scaled, Z_test = Scaled(prepared.Z, best), take(X, test)
+            scaled, Z_test = Scaled(prepared.Z, best, selector.clip), take(X, test)
             if prepared.transformer is not None:
                 Z_test = checked(prepared.transformer.transform(Z_test), REMEDY)
             errors = fold_errors(scaled, y[train], Z_test, y[test], sizes, models)

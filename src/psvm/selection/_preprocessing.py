@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.stats import rankdata
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from .._parameters import Integer, Later, Number, check_parameters
+from .._parameters import Choice, Integer, Later, Number, check_parameters
 from .._typing import ArrayLike, DataFrame
 from .._validation import check_number, validate_data
 from ._checks import CheckedSelectorMixin
@@ -51,7 +51,8 @@ class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     The reference distribution is the mean of the sorted training samples. The value of rank r in
     a sample is replaced by the r-th value of the reference; tied values get the value at their
-    mean rank. New samples are normalised with the reference of the training samples.
+    mean rank. New samples are normalised with the reference of the training samples. A DataFrame
+    stays one, with the names of its samples, which a `PresentCall` behind needs.
 
     Attributes
     ----------
@@ -103,16 +104,32 @@ class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
+        ndarray or DataFrame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        places = np.arange(1, X.shape[1] + 1)
-        return np.interp(rankdata(X, axis=1), places, self.reference_)
+        array = validate_data(self, X, dtype=np.float64, reset=False)
+        places = np.arange(1, array.shape[1] + 1)
+        return _like(X, np.interp(rankdata(array, axis=1), places, self.reference_))
+
+
+def _like(X: Any, values: Any) -> Any:
+    """The values as a DataFrame with the names of X, if that is one."""
+    if not hasattr(X, "iloc"):
+        return values
+    return type(X)(values, index=X.index, columns=X.columns)
+
+
+SIDES = ("both", "above", "none")
+"""The ends of a range at which values may be clipped."""
 
 
 class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Clip new values to the range of the training values, feature by feature.
+
+    Parameters
+    ----------
+    side : {"both", "above", "none"}, default="both"
+        Which values are clipped: those on both sides of the range, only those above it, or none.
 
     Attributes
     ----------
@@ -133,6 +150,11 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     highest_: np.ndarray
     n_features_in_: int
 
+    _constraints: ClassVar = {"side": Choice(*SIDES)}
+
+    def __init__(self, side: Literal["both", "above", "none"] = "both") -> None:
+        self.side = side
+
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Take the range from the training samples.
 
@@ -146,6 +168,7 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         -------
         self : RangeClipper
         """
+        check_parameters(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         self.lowest_, self.highest_ = X.min(axis=0), X.max(axis=0)
         return self
@@ -159,11 +182,14 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
+        ndarray or DataFrame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return np.clip(X, self.lowest_, self.highest_)
+        array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        if self.side == "none":
+            return _like(X, array.copy())
+        lowest = self.lowest_ if self.side == "both" else None
+        return _like(X, np.clip(array, lowest, self.highest_))
 
 
 class PresentCall(CheckedSelectorMixin, BaseEstimator):
@@ -178,7 +204,10 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
         The probabilities that measurements are noise. A callable gets the training samples X and
         returns a matrix of the same shape. A DataFrame has the names of the samples as index and
         one column per gene; X must then be a DataFrame whose index names its samples, so that
-        the right rows are found inside every fold.
+        the right rows are found inside every fold. Columns are found by name if all columns of X
+        have one in the DataFrame, otherwise they are taken in order. In a pipeline the steps
+        before must return DataFrames, as `log_transformer` and `QuantileNormalizer` do; others do
+        after ``set_output(transform="pandas")``.
     mask : array-like of bool of shape (n_features,), default=None
         The genes to keep, instead of p-values.
     q1 : float, default=0.05
@@ -241,7 +270,7 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
         self : PresentCall
         """
         check_parameters(self)
-        index = getattr(X, "index", None)
+        index, columns = getattr(X, "index", None), getattr(X, "columns", None)
         X = validate_data(self, X, dtype=[np.float64, np.float32])
         if self.p_values is not None and self.mask is not None:
             raise ValueError("Give p_values or mask, not both.")
@@ -261,11 +290,11 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
             return self
         if self.q2 > len(X):
             raise ValueError(f"q2={self.q2} reliable measurements are impossible in {len(X)} rows.")
-        self.n_reliable_ = (self._look_up(X, index) < self.q1).sum(axis=0)
+        self.n_reliable_ = (self._look_up(X, index, columns) < self.q1).sum(axis=0)
         self._support = self.n_reliable_ >= self.q2
         return self
 
-    def _look_up(self, X, index):
+    def _look_up(self, X, index, columns):
         """The p-values of the samples of X."""
         if callable(self.p_values):
             p = np.asarray(self.p_values(X))
@@ -275,12 +304,18 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
                 f"{type(self.p_values).__name__}: a plain matrix cannot follow the folds."
             )
         elif index is None:
-            raise ValueError("With p_values in a DataFrame X must be a DataFrame as well.")
+            raise ValueError(
+                "With p_values in a DataFrame X must be a DataFrame as well. If a step before "
+                'returns an array, call its set_output(transform="pandas").'
+            )
         else:
             missing = index.difference(self.p_values.index)
             if len(missing):
                 raise ValueError(f"p_values has no row for the samples {list(missing[:5])}.")
-            p = self.p_values.loc[index].to_numpy()
+            p = self.p_values.loc[index]
+            if columns.isin(p.columns).all():
+                p = p[list(columns)]
+            p = p.to_numpy()
         if p.shape != X.shape:
             raise ValueError(f"p_values has shape {p.shape}, but X has shape {X.shape}.")
         return p

@@ -191,12 +191,15 @@ def combine(inner_loops):
 
 
 class Scaled:
-    """Some columns of training samples, standardised; new values are clipped to their range."""
+    """Some columns of training samples, standardised; new values are clipped to their range.
 
-    def __init__(self, Z, index):
+    `clip` names the sides of the range at which they are, as for `RangeClipper`.
+    """
+
+    def __init__(self, Z, index, clip):
         self.index = index
         columns = as_matrix(Z).columns(index)
-        self.clipper = RangeClipper().fit(columns)
+        self.clipper = RangeClipper(clip).fit(columns)
         self.scaler = StandardScaler().fit(columns)
         self.train = self.scaler.transform(columns)
 

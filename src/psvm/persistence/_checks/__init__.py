@@ -40,6 +40,7 @@ from ._selection import (
     check_selector,
     check_stability,
     check_stability_parameters,
+    check_through_origin,
 )
 from ._sklearn import MADE_AGAIN, SKLEARN, check_shapes
 from ._state import State

@@ -110,6 +110,12 @@ def _check_ranks(state, p, k):
     state.require(state.count("n_features_") == k, "n_features_ is wrong")
 
 
+def check_through_origin(state):
+    """A row of coefficients for two classes, or one for each."""
+    n_classes = len(state.classes())
+    state.array("coef_", (1 if n_classes == 2 else n_classes, state.features()), kinds="f")
+
+
 def check_scaled(state):
     """Places of columns, their range and their units."""
     index = state.array("index", (None,), kinds="i")
