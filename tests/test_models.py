@@ -259,6 +259,7 @@ def test_selectors_of_landmarks(tmp_path, landmarks, kernel, data, target):
         {"preprocessing": PresentCall(lambda Z: np.where(Z > 0.5, 0.0, 1.0), q2=1)},
         {"preprocessing": SimpleImputer()},
         {"classifier": LogisticRegression()},
+        {"fit_intercept": False, "clip": "above"},
         {"classifier": SVC(), "param_grid": {"C": [1.0, 10.0]}},
     ],
     ids=lambda options: "-".join(options) or "default",

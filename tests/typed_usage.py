@@ -41,7 +41,7 @@ from psvm.io import Finding, Table, atomic_write, check_file, read_table, write_
 from psvm.kernels import RBF, Constant, FeatureMap, Kernel, Linear, Product, Spectrum, Sum
 from psvm.matrix import DataMatrix, Standardized, as_matrix
 from psvm.persistence import export_numpy, model_info, register
-from psvm.problem import Problem, duality_gap
+from psvm.problem import Problem, duality_gap, from_variance_units
 from psvm.report import SupportDisplay, write_report
 from psvm.selection import (
     FeatureRanking,
@@ -123,6 +123,7 @@ def solve() -> None:
     assert_type(path.plot(), Axes)
     assert_type(psvm.epsilon_paths(X, np.eye(20)), list[psvm.EpsilonPath])
     assert_type(as_matrix(X), DataMatrix)
+    assert_type(from_variance_units(1.0, 2.0, 10), tuple[float, float])
     problem = Problem.create(Standardized(as_matrix(X)), y, np.inf, 1.0)
     assert_type(problem, Problem)
     r, F = problem.evaluate(solution.alpha)
