@@ -46,7 +46,7 @@ docs: $(VENV)/.docs
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html -d build/doctrees docs $(DOCS)
 	@echo "The site: $(DOCS)/index.html"
 
-# Every table of docs/benchmarks.md has its script: bench-smo runs benchmarks/bench_smo.py.
+# Every table of docs/benchmarks.md has its script: bench-path runs benchmarks/bench_path.py.
 BENCHES = $(subst _,-,$(basename $(notdir $(wildcard benchmarks/bench_*.py))))
 .PHONY: $(BENCHES)
 
@@ -60,6 +60,11 @@ bench-solvers bench-path: $(VENV)/.adelie
 bench-svm bench-defaults bench-scale bench-selection-error: $(VENV)/.peers
 $(BENCHES): bench-%: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_$(subst -,_,$*).py
+
+# docs/papers.md: the tables of the papers, with a part of the splits or with all; finished cells are kept in build/.
+.PHONY: papers papers-full
+papers papers-full: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python benchmarks/run_papers.py $(if $(findstring full,$@),--full)
 
 # What a user gets: the sdist, the wheel made of it, and the tests against the wheel in an empty environment, without
 # the sources beside them. `make release-check TESTS=tests/test_solve.py` for a part of them.

@@ -37,15 +37,16 @@ SMALL = {"epsilon": 0.1, "epsilon_unit": "max"}
 """The epsilon at which features are ranked by alpha."""
 
 
-def weston(rng, n):
-    """n samples; the second argument of N in the paper is taken as the standard deviation."""
+def weston(rng, n, variance=False):
+    """n samples; the second argument of N in the paper is the standard deviation, or variance."""
+    spread = np.sqrt if variance else float
     y = rng.choice([-1, 1], size=n)
     X = np.empty((n, P))
     X[:, :20] = rng.normal(size=(n, 20))
-    X[:, 20:] = rng.normal(scale=20, size=(n, P - 20))
+    X[:, 20:] = rng.normal(scale=spread(20), size=(n, P - 20))
     first = 4 * rng.integers(5, size=n)
     for tau in (1, 2, 3, 4):
-        X[np.arange(n), first + tau - 1] = y * rng.normal(2, 0.5 * tau, size=n)
+        X[np.arange(n), first + tau - 1] = y * rng.normal(2, spread(0.5 * tau), size=n)
     return X, y
 
 
