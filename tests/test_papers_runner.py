@@ -160,6 +160,11 @@ def test_full_run_reuses_the_quick_cells(tmp_path):
     assert toy.start().wait() == 0
     assert toy.start("full").wait() == 0
     assert toy.lines(toy.log) == [f"a {i}" for i in range(8)]
+    # and a quick run then takes all splits, without computing one
+    assert toy.start().wait() == 0
+    assert len(toy.lines(toy.log)) == 8
+    assert f"the sum is {sum(i / 3 for i in range(8))!r}." in toy.page.read_text()
+    assert "All splits; " in toy.page.read_text()
 
 
 def test_cells_of_changed_functions_are_computed_again(tmp_path):

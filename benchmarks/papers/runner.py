@@ -20,6 +20,7 @@ import inspect
 import re
 import time
 import warnings
+from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
@@ -94,6 +95,10 @@ class Cell(NamedTuple):
     seconds: np.ndarray
 
 
+class Missing(Exception):
+    """A cell is not in the journal."""
+
+
 class Run:
     """One run over the tables, quick or full.
 
@@ -104,6 +109,7 @@ class Run:
     path : path-like or None
         The journal of finished cells.
     n_jobs : int
+        Processes; 0 means that cells are only looked up, and `Missing` is raised.
     """
 
     def __init__(self, full=False, path=None, n_jobs=1):
@@ -111,13 +117,21 @@ class Run:
         self.journal = Journal(path, f"papers, psvm {psvm.__version__}", Cell)
         self.seconds = 0.0
 
+    def finished(self):
+        """The full run, as far as the journal has its cells."""
+        whole = Run(full=True, n_jobs=0)
+        whole.journal = self.journal
+        return whole
+
     def map(self, function, tasks):
         """Results of ``function(*task)`` in the order of the tasks; each is computed only once."""
         recipe = fingerprint(*_recipe(function, {}).values())
         keys = [(function.__name__, recipe, *task) for task in tasks]
         missing = [key for key in dict.fromkeys(keys) if key not in self.journal.done]
+        if missing and not self.n_jobs:
+            raise Missing(missing[0])
         calls = (delayed(_cell)(function, key) for key in missing)
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")
+        parallel = Parallel(n_jobs=self.n_jobs or 1, return_as="generator_unordered")
         for done, (key, value, seconds) in enumerate(parallel(calls), start=1):
             self.journal.add(key, Cell(np.array(value), np.array(seconds)))
             print(f"{function.__name__} {done} of {len(missing)}: {seconds:.1f} s", flush=True)
@@ -171,14 +185,14 @@ def within(ours, paper, share):
 
 def page(run, tables):
     """The page as Markdown: an overview, then a section for each table."""
-    parts, overview = [], []
+    parts, overview, total = [], [], 0.0
     for entry in tables:
-        before = run.seconds
-        section = entry.make(run)
+        section, full, seconds = most_splits(entry, run)
+        total += seconds
         anchor = f"{entry.paper} {entry.title}".lower().replace(".", "").replace(",", "")
         link = f"[{entry.title}](#{anchor.replace(' ', '-')})"
         overview.append([entry.paper, link, entry.about, section.verdict.value, section.why])
-        parts.append(_section(entry, section, run.seconds - before))
+        parts.append(_section(entry, section, full, seconds))
         print(f"{entry.paper}, {entry.title}: {section.verdict.value}. {section.why}", flush=True)
     mode = "make papers-full" if run.full else "make papers"
     header = ["paper", "part", "about", "verdict", "why"]
@@ -187,16 +201,31 @@ def page(run, tables):
             "# The papers, reproduced or refuted",
             INTRODUCTION,
             f"Written by `{mode}`: {environment()}",
-            f"All cells took {run.seconds:.0f} s of processor time, one thread each.",
+            f"All cells took {total:.0f} s of processor time, one thread each.",
             markdown_table(header, overview),
             *parts,
         ]
     )
 
 
+def most_splits(entry, run):
+    """The section, whether it has all splits, and the seconds of its cells.
+
+    A quick run takes all splits where an earlier full run has left them in the journal.
+    """
+    before = run.seconds
+    if not run.full:
+        whole = run.finished()
+        with suppress(Missing):
+            return entry.make(whole), True, whole.seconds
+    return entry.make(run), run.full, run.seconds - before
+
+
 INTRODUCTION = """Every table and figure of the papers for which data exists, run again with this
 package. `make papers` takes a quarter of an hour on two cores and uses a part of the splits;
-`make papers-full` uses all of them and can be interrupted and continued. Numbers come from the run.
+`make papers-full` uses all of them, takes several hours and can be interrupted and continued. What
+it has finished `make papers` uses as well; each section says which splits it has. Numbers come from
+the run.
 
 A verdict follows from the claims of its section: *holds* if all of them do, *holds in part* if some
 do, *does not hold* if none does, *cannot be tried* if the data is not public. The papers are named
@@ -206,7 +235,7 @@ Obermayer 2004) and Lecture (notes on bioinformatics); see
 [references](reference/references.md)."""
 
 
-def _section(entry, section, seconds):
+def _section(entry, section, full, seconds):
     claims = [[claim, "yes" if holds else "no"] for claim, holds in section.claims.items()]
     return "\n\n".join(
         [
@@ -214,6 +243,6 @@ def _section(entry, section, seconds):
             f"{entry.about}. **{section.verdict.value.capitalize()}**: {section.why}",
             *([markdown_table(["claim", "holds"], claims)] if claims else []),
             section.text,
-            f"Processor time of the cells: {seconds:.0f} s.",
+            f"{'All' if full else 'A part of the'} splits; {seconds:.0f} s of processor time.",
         ]
     )
