@@ -7,7 +7,13 @@ from sklearn.datasets import load_iris, make_moons
 from sklearn.svm import SVC
 
 from psvm import PSVC, SpheredSVC, load, save
-from psvm.evaluation import RejectOption, decision_range, outlier_bound, range_bound
+from psvm.evaluation import (
+    RejectOption,
+    covering_bound,
+    decision_range,
+    outlier_bound,
+    range_bound,
+)
 from reference import standardise
 
 X, Y = make_moons(80, noise=0.3, random_state=0)
@@ -39,11 +45,15 @@ def test_capacity_of_the_sphered_svm_is_its_attribute():
 
 
 def test_bounds_are_their_formulas():
-    """Equations 62 of the Sphered SVM and 7 of the NIPS paper, in other words."""
+    """Equations 62 of the Sphered SVM and 3 and 7 of the NIPS paper, in other words."""
     capacity, L, log2_covering, delta = 3.0, 500, 40.0, 0.01
     terms = log2_covering + np.log2(8) + np.log2(L) + np.log2(capacity + 2) - np.log2(delta)
     ours = range_bound(capacity, L, log2_covering, delta=delta)
     assert ours == pytest.approx(4 * terms / L, rel=1e-12)
+    # The proof of eq. 62: twice the bound of eq. 3 for the range a = m + 2 gamma and delta / 2.
+    assert ours == pytest.approx(
+        2 * covering_bound(capacity + 2, L, log2_covering, delta=delta / 2)
+    )
     # Hoeffding: exp(-2 L t^2) = delta
     assert np.exp(-2 * L * outlier_bound(L, delta=delta) ** 2) == pytest.approx(delta)
 
@@ -106,6 +116,7 @@ def test_a_model_file_keeps_the_range(tmp_path):
         (lambda: range_bound(-1, 5, 1), "capacity"),
         (lambda: range_bound(1, 0, 1), "n_rows"),
         (lambda: range_bound(1, 5, -1), "log2_covering"),
+        (lambda: covering_bound(0, 5, 1), "capacity"),
         (lambda: outlier_bound(5, delta=0), "delta"),
     ],
 )

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 from datasets import load, raetsch
 from papers.runner import Section, table
 from psvm import PSVC, solve
-from psvm.evaluation import RejectOption, decision_range, outlier_bound
+from psvm.evaluation import RejectOption, covering_bound, decision_range, outlier_bound
 from psvm.problem import from_variance_units
 from report import markdown_table
 
@@ -291,6 +291,7 @@ def range_and_rejection(run):
     bounds = np.array([outlier_bound(int(L), delta=DELTA) for L in every[:, 2]])
     shares = every[:, 4] / every[:, 3]
     kept = float(np.mean(shares <= bounds))
+    least = min(covering_bound(m, int(L), 0.0, delta=DELTA) for m, _, L, *_ in every)
     totals = every.sum(axis=0)
     rejected, others = totals[4], totals[3] - totals[4]
     in_rejected = totals[5] / rejected if rejected else 0.0
@@ -323,6 +324,8 @@ def range_and_rejection(run):
         "the mean of the training values than any training value. The paper takes half the "
         "distance of the largest from the smallest value for m, which is the same for a symmetric "
         "range and rejects training objects otherwise. Equation 7 is a bound for one function, not "
-        f"for one that was fitted to the same objects; delta = {DELTA}.\n\n"
+        f"for one that was fitted to the same objects; delta = {DELTA}. Equation 3 is for "
+        "classifiers without training errors; with a covering number of one, the least that is "
+        f"possible, it is at least {least:.2f} here.\n\n"
     )
     return Section(claims, why, text + markdown_table(header, rows))

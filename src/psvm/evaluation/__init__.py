@@ -3,7 +3,7 @@
 from ._compare import Comparison, compare
 from ._cross_validate import CrossValidation, cross_validate, percent
 from ._permutation import PermutationSignificance, permutation_test
-from ._range import DecisionRange, decision_range, outlier_bound, range_bound
+from ._range import DecisionRange, covering_bound, decision_range, outlier_bound, range_bound
 from ._reject import (
     REJECT_RULES,
     RESPONSE_METHODS,
@@ -45,6 +45,7 @@ __all__ = [
     "compare",
     "confidence",
     "corrected_t_test",
+    "covering_bound",
     "cross_validate",
     "decision_range",
     "delong_test",

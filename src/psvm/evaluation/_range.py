@@ -55,7 +55,7 @@ def decision_range(
 
     See Also
     --------
-    range_bound : The bound of the error that follows.
+    covering_bound, range_bound : The bounds of the error that follow.
     RejectOption : With ``rule="range"`` it rejects values outside the range.
 
     Examples
@@ -125,6 +125,49 @@ def range_bound(
     check_number("delta", delta, above=0, below=1)
     confidence = np.log2(capacity + 2) + np.log2(8 * n_rows) - np.log2(delta)  # never overflows
     return float(4 / n_rows * (log2_covering + confidence))
+
+
+def covering_bound(
+    capacity: float, n_rows: int, log2_covering: float, *, delta: float = 0.05
+) -> float:
+    """The covering-number bound of the generalisation error (Hochreiter & Obermayer 2003, eq. 3).
+
+    It holds for a linear classifier that classifies all training rows correctly, if no object has a
+    value outside the range: reject those that do (`RejectOption` with ``rule="range"``). Values of
+    one or more say nothing.
+
+    Parameters
+    ----------
+    capacity : float
+        ``a / gamma``, approximated by ``m / gamma``: the `radius` of a `DecisionRange`.
+    n_rows : int
+        Number of training rows L.
+    log2_covering : float
+        Binary logarithm of the expected covering number of the linear functions to [0, 1], at the
+        scale ``1 / (2 capacity)`` and with 2 L points.
+    delta : float, default=0.05
+        The bound holds with probability ``1 - delta``.
+
+    Returns
+    -------
+    float
+
+    See Also
+    --------
+    range_bound : A bound that counts objects outside the range as well.
+
+    Examples
+    --------
+    >>> from psvm.evaluation import covering_bound
+    >>> round(covering_bound(1.5, 10_000, 100.0), 4)
+    0.024
+    """
+    check_number("capacity", capacity, above=0)
+    check_integer("n_rows", n_rows, least=1)
+    check_number("log2_covering", log2_covering, least=0)
+    check_number("delta", delta, above=0, below=1)
+    confidence = np.log2(capacity) + np.log2(4 * n_rows) - np.log2(delta)  # never overflows
+    return float(2 / n_rows * (log2_covering + confidence))
 
 
 def outlier_bound(n_rows: int, *, delta: float = 0.05) -> float:
