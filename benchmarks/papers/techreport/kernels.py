@@ -245,5 +245,9 @@ chooses epsilon, threshold and kernel by leave-one-out values: `PSVCCV()` for th
 Splits on which the P-SVM of the report's scheme is significantly better / worse (test of two
 proportions on the test points, false discovery rate {ALPHA:.0%} over the splits):
 
-{markdown_table(["set", "kernel", *METHODS[:psvm]], compared)}"""
+{markdown_table(["set", "kernel", *METHODS[:psvm]], compared)}
+
+The remark that the P-SVM is never significantly worse does not fit the table's own means: with the
+polynomial kernel and 4,900 test points of banana 14.93 % and 12.09 % are 4.1 standard errors apart,
+and on thyroid it has twice the errors of the C-SVM."""
     return Section(claims, why, text)
