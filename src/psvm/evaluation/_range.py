@@ -89,44 +89,6 @@ def outside(estimator, X, centre, radius):
     return beyond if values.ndim == 1 else beyond.any(axis=1)
 
 
-def range_bound(
-    capacity: float, n_rows: int, log2_covering: float, *, delta: float = 0.05
-) -> float:
-    """The range bound of the generalisation error (Hochreiter, Mohr & Obermayer 2004, eq. 62).
-
-    It holds, under the assumptions of its proof, for a linear classifier that classifies all
-    training rows correctly; values of one or more say nothing.
-
-    Parameters
-    ----------
-    capacity : float
-        ``m / gamma``, the `radius` of a `DecisionRange` or `capacity_` of `SpheredSVC`.
-    n_rows : int
-        Number of training rows L.
-    log2_covering : float
-        Binary logarithm of the expected covering number of the linear functions to [0, 1], at the
-        scale ``1 / (2 capacity + 4)`` and with 2 L points.
-    delta : float, default=0.05
-        The bound holds with probability ``1 - delta``.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from psvm.evaluation import range_bound
-    >>> round(range_bound(1.5, 10_000, 100.0), 4)
-    0.049
-    """
-    check_number("capacity", capacity, least=0)
-    check_integer("n_rows", n_rows, least=1)
-    check_number("log2_covering", log2_covering, least=0)
-    check_number("delta", delta, above=0, below=1)
-    confidence = np.log2(capacity + 2) + np.log2(8 * n_rows) - np.log2(delta)  # never overflows
-    return float(4 / n_rows * (log2_covering + confidence))
-
-
 def covering_bound(
     capacity: float, n_rows: int, log2_covering: float, *, delta: float = 0.05
 ) -> float:
@@ -168,6 +130,42 @@ def covering_bound(
     check_number("delta", delta, above=0, below=1)
     confidence = np.log2(capacity) + np.log2(4 * n_rows) - np.log2(delta)  # never overflows
     return float(2 / n_rows * (log2_covering + confidence))
+
+
+def range_bound(
+    capacity: float, n_rows: int, log2_covering: float, *, delta: float = 0.05
+) -> float:
+    """The range bound of the generalisation error (Hochreiter, Mohr & Obermayer 2004, eq. 62).
+
+    It holds, under the assumptions of its proof, for a linear classifier that classifies all
+    training rows correctly; values of one or more say nothing.
+
+    Parameters
+    ----------
+    capacity : float
+        ``m / gamma``, the `radius` of a `DecisionRange` or `capacity_` of `SpheredSVC`.
+    n_rows : int
+        Number of training rows L.
+    log2_covering : float
+        Binary logarithm of the expected covering number of the linear functions to [0, 1], at the
+        scale ``1 / (2 capacity + 4)`` and with 2 L points.
+    delta : float, default=0.05
+        The bound holds with probability ``1 - delta``.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from psvm.evaluation import range_bound
+    >>> round(range_bound(1.5, 10_000, 100.0), 4)
+    0.049
+    """
+    check_number("capacity", capacity, least=0)
+    check_number("delta", delta, above=0, below=1)
+    # Twice the bound for the range a = m + 2 gamma: two events, each with half of delta (eq. 70).
+    return 2 * covering_bound(capacity + 2, n_rows, log2_covering, delta=delta / 2)
 
 
 def outlier_bound(n_rows: int, *, delta: float = 0.05) -> float:
