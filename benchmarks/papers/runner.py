@@ -191,11 +191,11 @@ def page(run, tables):
         total += seconds
         anchor = f"{entry.paper} {entry.title}".lower().replace(".", "").replace(",", "")
         link = f"[{entry.title}](#{anchor.replace(' ', '-')})"
-        overview.append([entry.paper, link, entry.about, section.verdict.value, section.why])
+        overview.append([entry.paper, link, entry.about, section.verdict.value])
         parts.append(_section(entry, section, full, seconds))
         print(f"{entry.paper}, {entry.title}: {section.verdict.value}. {section.why}", flush=True)
     mode = "make papers-full" if run.full else "make papers"
-    header = ["paper", "part", "about", "verdict", "why"]
+    header = ["paper", "part", "about", "verdict"]
     return "\n\n".join(
         [
             "# The papers, reproduced or refuted",
@@ -227,8 +227,9 @@ package. `make papers` takes a quarter of an hour on two cores and uses a part o
 it has finished `make papers` uses as well; each section says which splits it has. Numbers come from
 the run.
 
-A verdict follows from the claims of its section: *holds* if all of them do, *holds in part* if some
-do, *does not hold* if none does, *cannot be tried* if the data is not public. The papers are named
+A verdict follows from the claims of its section, which also says why: *holds* if all of them do,
+*holds in part* if some do, *does not hold* if none does, *cannot be tried* if the data is not
+public. The papers are named
 SMO (Knebel, Hochreiter & Obermayer 2008), Report (the technical report of Hochreiter & Obermayer
 2004 behind their paper of 2006), NIPS (Hochreiter & Obermayer 2003), Sphered (Hochreiter, Mohr &
 Obermayer 2004) and Lecture (notes on bioinformatics); see
