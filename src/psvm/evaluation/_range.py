@@ -18,6 +18,15 @@ class DecisionRange(NamedTuple):
     """Where the decision values of the training rows lie.
 
     Each entry is a float for two classes, and an array with an entry for each value otherwise.
+
+    Examples
+    --------
+    >>> from psvm import PSVC
+    >>> from psvm.evaluation import decision_range
+    >>> X = [[-2.0], [-1.0], [1.0], [2.0]]
+    >>> centre, radius, norm = decision_range(PSVC(kernel="linear").fit(X, [0, 0, 1, 1]), X)
+    >>> radius <= norm
+    True
     """
 
     centre: float | np.ndarray
