@@ -250,10 +250,10 @@ def table_7(run):
         own = ", ".join(f"{a:.1f} ({b:.0f})" for a, b in zip(error, n, strict=True))
         rows.append([e, then, own])
     header = ["epsilon", "published HA, HB, M, G", "ours HA, HB, M, G"]
-    text = f"""{PROTEIN_TEXT} Ours are means over {len(seeds)} shuffle(s). Epsilon and C are read as
-values for columns of variance one, as the report defines them. With columns of norm one, as here,
-they are epsilon / sqrt(L) and C sqrt(L), where L is the number of training proteins. Percentage of
-errors, in brackets the number of support features.
+    text = f"""{PROTEIN_TEXT} Ours are means over {len(seeds)} shuffle(s). Epsilon and C = 100 are
+read as values for columns of variance one, as the report defines them. With columns of norm one,
+as here, they are epsilon / sqrt(L) and C sqrt(L), where L is the number of training proteins.
+Percentage of errors, in brackets the number of support features.
 
 {markdown_table(header, rows)}"""
     why = (

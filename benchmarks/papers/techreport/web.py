@@ -178,9 +178,9 @@ def table_4(run):
                 rows.append([u, f"{method} ({links})", *cells])
     text = f"""{ANOTHER_SET} Errors of ten stratified folds in percent and their standard
 deviation, in square brackets the table's mean; C by four inner folds, for the P-SVM with columns of
-variance one and epsilon = {SMALL["classification"]}. The C-SVM takes rows as vectors, as in the
-report. Significance: paired t-test over the ten folds of one shuffle, 5 %, not corrected for 48
-tests, as in the report.
+variance one and epsilon = {SMALL["classification"]}. The C-SVM takes rows as vectors, as
+the report says for its other pairwise data. Significance: paired t-test over the ten folds of one
+shuffle, 5 %, not corrected for 48 tests, as in the report.
 
 {markdown_table(["university", "method", *CLASSES], rows)}
 
