@@ -328,6 +328,24 @@ def test_paths_go_on_until_the_error_has_turned():
         assert model.epsilons_[-1] > 1e-2 * table["param_epsilon"][place]
 
 
+def test_paths_of_classes_go_on_beyond_half_of_the_rows():
+    """Where classes depend on products of features nearly all objects are needed."""
+    shares, gains = [], []
+    for seed in range(3):
+        X = np.random.default_rng(seed).normal(size=(1150, 20))
+        y = (X[:, 0:6:2] * X[:, 1:6:2]).sum(axis=1) > 0
+        model = quiet(PSVCCV(gammas=[0.05]), X[:150], y[:150])
+        table = model.cv_results_
+        sparse = table["mean_n_support"] <= 75
+        best = np.argmax(np.where(sparse, table["mean_test_score"], -np.inf))
+        limited = PSVC(gamma=0.05, epsilon=table["param_epsilon"][best], epsilon_unit="max")
+        limited.fit(X[:150], y[:150])
+        shares.append(model.n_support_ / 150)
+        gains.append(model.score(X[150:], y[150:]) - limited.score(X[150:], y[150:]))
+    assert max(shares) > 0.65
+    assert np.mean(gains) > 0.0
+
+
 @pytest.mark.parametrize(
     ("n_features", "frequency", "least", "most"),
     [(8, 0.3, 1e-6, 0.2), (1, 9.0, 2.0, 20.0), (1, 30.0, 20.0, 300.0)],

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ._epsilon import (
-    DENSEST,
     NOTHING,
     count_distinct,
     judged_rows,
@@ -17,6 +16,10 @@ from ._loo import LeaveOneOut
 from ._shared import DENSEST as DENSEST_SHARED
 from ._shared import SharedTask
 from ._sigmoid import fit_sigmoid
+
+DENSEST = 0.7
+"""Support objects as a share of the distinct rows that end the path of a machine in a search, which
+looks for a small error where a single model looks for a small support."""
 
 
 class JudgedPoints(NamedTuple):
