@@ -1,5 +1,7 @@
 """GeneSelector: every step of the protocol against a plain reading of it, honesty, errors."""
 
+import pickle
+
 import cvxpy as cp
 import numpy as np
 import pandas as pd
@@ -273,6 +275,45 @@ def test_dataframes_keep_their_names(data):
         values = clone(step).fit(X).transform(X[5:9])
         assert isinstance(values, np.ndarray)
         np.testing.assert_allclose(Z, values, rtol=1e-12)  # sums in another order
+
+
+class Measurements(pd.DataFrame):
+    """A DataFrame whose constructor has other arguments than that of pandas."""
+
+    def __init__(self, values, place, **names):
+        super().__init__(values, **names)
+        self.attrs["place"] = place
+
+
+class Cohort(Measurements):
+    """One that says how pandas makes others of its kind."""
+
+    @property
+    def _constructor(self):
+        return lambda *args, **kwargs: Cohort(*args, "Linz", **kwargs)
+
+
+def test_subclasses_of_dataframes(data):
+    names = {"index": np.arange(40) + 7, "columns": [f"g{j}" for j in range(120)]}
+    for kind, result in ((Measurements, pd.DataFrame), (Cohort, Cohort)):
+        X = kind(data[0], "Linz", **names)
+        for step in (QuantileNormalizer(), RangeClipper()):
+            Z = step.fit(X).transform(X)
+            assert type(Z) is result
+            pd.testing.assert_index_equal(Z.index, X.index)
+            np.testing.assert_allclose(Z, clone(step).fit(data[0]).transform(data[0]), rtol=1e-12)
+
+
+def test_clipping_with_old_and_changed_parameters():
+    model = RangeClipper().fit([[0.0], [2.0]])
+    state = {k: v for k, v in model.__getstate__().items() if k != "side"}
+    old = RangeClipper.__new__(RangeClipper)
+    old.__setstate__(state)  # a pickle from before the parameter
+    np.testing.assert_array_equal(old.transform([[-1.0], [3.0]]), [[0.0], [2.0]])
+    above = pickle.loads(pickle.dumps(model.set_params(side="above")))
+    np.testing.assert_array_equal(above.transform([[-1.0], [3.0]]), [[-1.0], [2.0]])
+    with pytest.raises(ValueError, match="side"):
+        model.set_params(side="below").transform([[1.0]])
 
 
 def test_sides_of_the_clipping(data):

@@ -116,7 +116,9 @@ def _like(X: Any, values: Any) -> Any:
     """The values as a DataFrame with the names of X, if that is one."""
     if not hasattr(X, "iloc"):
         return values
-    return type(X)(values, index=X.index, columns=X.columns)
+    # A subclass of DataFrame may have a constructor with other arguments.
+    make = getattr(X, "_constructor", type(X))
+    return make(values, index=X.index, columns=X.columns)
 
 
 SIDES = ("both", "above", "none")
@@ -185,11 +187,16 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray or DataFrame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        check_parameters(self)
         array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if self.side == "none":
             return _like(X, array.copy())
         lowest = self.lowest_ if self.side == "both" else None
         return _like(X, np.clip(array, lowest, self.highest_))
+
+    def __setstate__(self, state):
+        # Pickles from before `side` was a parameter have none; both sides were clipped.
+        super().__setstate__({"side": "both", **state})
 
 
 class PresentCall(CheckedSelectorMixin, BaseEstimator):
