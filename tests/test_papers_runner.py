@@ -366,6 +366,44 @@ def test_cell_of_two_tables_counts_once(monkeypatch, capsys):
     assert "This run took" not in text
 
 
+@pytest.fixture
+def command(tmp_path, capsys):
+    """What the command says when it refuses its arguments."""
+    pytest.importorskip("cvxpy")
+    main = importlib.import_module("run_papers").main
+
+    def run(*arguments):
+        journal = [] if "--journal" in arguments else ["--journal", str(tmp_path / "cells")]
+        with pytest.raises(SystemExit) as error:
+            main([*map(str, arguments), *journal])
+        return f"{error.value.code}{capsys.readouterr().err}"
+
+    return run
+
+
+def test_command_refuses_before_any_work(command, tmp_path):
+    assert "--jobs: must be a whole number of at least 1, got '0'" in command("--jobs", 0)
+    assert "--jobs: must be a whole number of at least 1, got '-1'" in command("--jobs", -1)
+    assert command("--only", "SMO", "Typo").startswith("--only Typo: no such table. There are: SMO")
+    nowhere = tmp_path / "nowhere" / "page.md"
+    assert command("--output", nowhere).startswith("--output: [Errno 2] There is no such directory")
+    assert command("--output", tmp_path).startswith("--output: [Errno 21] It is a directory")
+
+
+@pytest.mark.skipif(data_dir() is None, reason="no benchmark data: set PSVM_DATA to its folder")
+def test_command_names_the_journal(command, tmp_path):
+    page, path = tmp_path / "page.md", tmp_path / "other"
+    path.write_text('{"search": "papers, psvm 0.0.1"}\n')
+    said = command("--journal", path, "--output", page)
+    assert said.startswith(
+        f"--journal {str(path)!r} holds cells of another version of psvm. Use an"
+    )
+    assert command("--journal", tmp_path, "--output", page).startswith("--journal: [Errno")
+    with Cells(tmp_path / "cells"):
+        assert "is in use by another run" in command("--output", page)
+    assert not page.exists()
+
+
 @pytest.mark.parametrize(
     ("claims", "verdict"),
     [
