@@ -1,12 +1,16 @@
 """GeneSelector: every step of the protocol against a plain reading of it, honesty, errors."""
 
+import pickle
+
+import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import minimize
+from scipy.optimize import linprog
 from scipy.stats import binomtest
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -24,6 +28,7 @@ from psvm.selection import (
     RangeClipper,
     log_transformer,
 )
+from psvm.selection._genes import _first_possible
 from psvm.selection._protocol import InnerLoop, SizeSearch, combine, epsilon_list
 from reference import lasso_solve, standardise
 
@@ -272,6 +277,45 @@ def test_dataframes_keep_their_names(data):
         np.testing.assert_allclose(Z, values, rtol=1e-12)  # sums in another order
 
 
+class Measurements(pd.DataFrame):
+    """A DataFrame whose constructor has other arguments than that of pandas."""
+
+    def __init__(self, values, place, **names):
+        super().__init__(values, **names)
+        self.attrs["place"] = place
+
+
+class Cohort(Measurements):
+    """One that says how pandas makes others of its kind."""
+
+    @property
+    def _constructor(self):
+        return lambda *args, **kwargs: Cohort(*args, "Linz", **kwargs)
+
+
+def test_subclasses_of_dataframes(data):
+    names = {"index": np.arange(40) + 7, "columns": [f"g{j}" for j in range(120)]}
+    for kind, result in ((Measurements, pd.DataFrame), (Cohort, Cohort)):
+        X = kind(data[0], "Linz", **names)
+        for step in (QuantileNormalizer(), RangeClipper()):
+            Z = step.fit(X).transform(X)
+            assert type(Z) is result
+            pd.testing.assert_index_equal(Z.index, X.index)
+            np.testing.assert_allclose(Z, clone(step).fit(data[0]).transform(data[0]), rtol=1e-12)
+
+
+def test_clipping_with_old_and_changed_parameters():
+    model = RangeClipper().fit([[0.0], [2.0]])
+    state = {k: v for k, v in model.__getstate__().items() if k != "side"}
+    old = RangeClipper.__new__(RangeClipper)
+    old.__setstate__(state)  # a pickle from before the parameter
+    np.testing.assert_array_equal(old.transform([[-1.0], [3.0]]), [[0.0], [2.0]])
+    above = pickle.loads(pickle.dumps(model.set_params(side="above")))
+    np.testing.assert_array_equal(above.transform([[-1.0], [3.0]]), [[-1.0], [2.0]])
+    with pytest.raises(ValueError, match="side"):
+        model.set_params(side="below").transform([[1.0]])
+
+
 def test_sides_of_the_clipping(data):
     X, y = data
     new = 4 * np.random.default_rng(1).normal(size=(50, 120))
@@ -295,28 +339,128 @@ def test_sides_of_the_clipping(data):
         GeneSelector(clip="below").fit(X, y)
 
 
-@pytest.mark.parametrize("nu", [0.2, 0.5, 0.8])
+# ---------------------------------------------------------------- the nu-SVM without an intercept
+
+
+def separable(rng, n=60):
+    X = rng.normal(size=(n, 4)) + 0.3
+    return X, np.where(X[:, 0] + 0.1 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def overlapping(n=80, p=4):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, p))
+    return X, np.where(X[:, 0] + 1.5 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def has_zero(V, nu):
+    """Whether a mean of the rows with weights of at most 1 / (nu L) is zero, by another solver."""
+    A = np.vstack([V.T, np.ones(len(V))])
+    goal = np.append(np.zeros(V.shape[1]), 1.0)
+    found = linprog(np.zeros(len(V)), A_eq=A, b_eq=goal, bounds=(0, 1 / (nu * len(V))))
+    assert found.status in (0, 2)  # a solution, or certainly none
+    return found.status == 0
+
+
+@pytest.mark.parametrize("nu", [0.31, 0.52, 0.83])
 def test_nu_svm_without_an_intercept_solves_its_problem(rng, nu):
-    """The dual by another solver: a >= 0, a <= 1 / L, sum a = nu, w = sum a_i t_i x_i."""
-    X = rng.normal(size=(30, 4)) + 0.3
-    t = np.where(X[:, 0] + 0.1 * rng.normal(size=30) > 0, 1.0, -1.0)
-    model = NuSVCThroughOrigin(nu).fit(X, t)
-    V = t[:, None] * X
-    dual = minimize(
-        lambda a: 0.5 * np.sum((a @ V) ** 2),
-        np.full(30, nu / 30),
-        jac=lambda a: V @ (a @ V),
-        bounds=[(0, 1 / 30)] * 30,
-        constraints={"type": "eq", "fun": lambda a: a.sum() - nu, "jac": lambda a: np.ones(30)},
-        options={"ftol": 1e-14, "maxiter": 500},
+    """The stated problem, by an interior-point method."""
+    X, t = separable(rng)
+    w, rho, xi = cp.Variable(4), cp.Variable(), cp.Variable(60)
+    margin = cp.multiply(t, X @ w) >= rho - xi
+    problem = cp.Problem(
+        cp.Minimize(cp.sum_squares(w) / 2 - nu * rho + cp.sum(xi) / 60), [margin, xi >= 0]
     )
-    w = dual.x @ V
-    assert np.linalg.norm(w) > 1e-3  # there is a margin, else no direction is better than another
-    ours = model.coef_[0] / np.linalg.norm(model.coef_[0])
-    # LIBSVM stops at a violation of 1e-3 of its own scale
-    np.testing.assert_allclose(ours, w / np.linalg.norm(w), atol=5e-3)
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    assert rho.value / nu > 1e-2  # there is a margin
+    model = NuSVCThroughOrigin(nu).fit(X, t)
+    # With weights of sum one, w is that near: the squared distance is at most twice a gap of 1e-8.
+    near = 2e-4 * np.sqrt(np.mean(np.sum(X**2, axis=1))) * nu / rho.value
+    np.testing.assert_allclose(model.coef_[0], w.value / rho.value, atol=near)
+    dual = margin.dual_value
+    free = (dual > 1e-6) & (dual < 1 / 60 - 1e-6)
+    assert free.any() and (dual < 1e-9).any()
+    values = t * model.decision_function(X)
+    np.testing.assert_allclose(values[free], 1.0, atol=10 * near)
+    assert (values < 1 - 10 * near).mean() <= nu <= (values < 1 + 10 * near).mean()
     np.testing.assert_allclose(model.decision_function(np.zeros((1, 4))), 0.0)
-    np.testing.assert_array_equal(model.predict(X), np.where(X @ model.coef_[0] > 0, 1, -1))
+    np.testing.assert_array_equal(model.predict(X), np.where(X @ w.value > 0, 1, -1))
+
+
+@pytest.mark.parametrize("nu", [0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0])
+@pytest.mark.parametrize("p", [2, 10])
+def test_an_error_exactly_if_the_margin_is_zero(nu, p):
+    X, t = overlapping(p=p)
+    rows = np.random.default_rng(1).permutation(len(X))
+    if has_zero(t[:, None] * X, nu):
+        for order in (slice(None), rows):
+            with pytest.raises(ValueError, match=f"nu={nu} is too small: the margin is zero"):
+                NuSVCThroughOrigin(nu).fit(X[order], t[order])
+    else:
+        model = NuSVCThroughOrigin(nu).fit(X, t)
+        again = NuSVCThroughOrigin(nu).fit(X[rows], t[rows])
+        distance = np.abs(again.coef_ - model.coef_).max()
+        assert distance < 1e-2 * np.abs(model.coef_).max()
+
+
+def test_both_cases_of_the_margin_occur():
+    for p in (2, 10):
+        X, t = overlapping(p=p)
+        assert has_zero(t[:, None] * X, 0.2) and not has_zero(t[:, None] * X, 0.9)
+
+
+def test_nu_of_one_is_the_mean():
+    for X, t in (overlapping(), overlapping(p=200)):
+        model = NuSVCThroughOrigin(1.0).fit(X, t)
+        mean = (t[:, None] * X).mean(axis=0)
+        values = t * (X @ mean)
+        np.testing.assert_allclose(model.coef_[0], mean / values.max(), rtol=1e-9)
+        # just below nu = 1 the farthest sample loses a hundredth of its weight
+        below = NuSVCThroughOrigin(1 - 0.01 / len(X)).fit(X, t)
+        size = np.linalg.norm(model.coef_)
+        assert np.linalg.norm(below.coef_ - model.coef_) < 1e-2 * size
+    with pytest.raises(ValueError, match="zero for every nu"):
+        NuSVCThroughOrigin(1.0).fit([[1.0, 2.0], [1.0, 2.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="zero"):
+        NuSVCThroughOrigin(0.5).fit(np.zeros((4, 2)), [0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-6, 1e-2, 1e4, 1e200])
+@pytest.mark.parametrize("nu", [0.3, 1.0])
+def test_the_unit_of_the_features_plays_no_part(rng, nu, scale):
+    X, t = separable(rng)
+    model, scaled = NuSVCThroughOrigin(nu).fit(X, t), NuSVCThroughOrigin(nu).fit(X * scale, t)
+    values = model.decision_function(X)
+    assert np.abs(values).min() > 1e-3  # no sample near to the boundary
+    np.testing.assert_allclose(scaled.decision_function(X * scale), values, atol=1e-4)
+    np.testing.assert_array_equal(scaled.predict(X * scale), model.predict(X))
+
+
+def test_the_order_and_number_of_the_rows_play_no_part(rng):
+    X, t = separable(rng)
+    model, rows = NuSVCThroughOrigin(0.3).fit(X, t), rng.permutation(len(X))
+    values = model.decision_function(X)
+    assert np.abs(values).min() > 1e-3
+    for again in (rows, np.repeat(rows, 3)):
+        found = NuSVCThroughOrigin(0.3).fit(X[again], t[again])
+        np.testing.assert_allclose(found.decision_function(X), values, atol=1e-3)
+        np.testing.assert_array_equal(found.predict(X), model.predict(X))
+
+
+def test_several_classes_share_a_unit():
+    """Each class against the rest is the problem of two classes, with -1 and 1 on the margin."""
+    X, y = load_iris(return_X_y=True)
+    X, names = StandardScaler().fit_transform(X), np.array(["a", "b", "c"])[y]
+    model = NuSVCThroughOrigin(0.8).fit(X, names)
+    values = model.decision_function(X)
+    for j, name in enumerate("abc"):
+        one = NuSVCThroughOrigin(0.8).fit(X, names == name)
+        np.testing.assert_allclose(values[:, j], one.decision_function(X), rtol=1e-9)
+        side = np.where(names == name, 1, -1) * values[:, j]
+        assert np.mean(side < 0.999) <= 0.8 <= np.mean(side < 1.001)
+    assert model.score(X, names) > 0.8
+    with pytest.raises(ValueError, match=r"nu=0\.2 is too small: the margin of class b against"):
+        NuSVCThroughOrigin(0.2).fit(X, names)
 
 
 def test_protocol_without_an_intercept(data):
@@ -325,10 +469,41 @@ def test_protocol_without_an_intercept(data):
     y[np.flatnonzero(y == "sick")[:10]] = "well"  # nu of 0.8 is infeasible with an intercept
     model = GeneSelector(fit_intercept=False, **QUICK).fit(X, y)
     assert isinstance(model.classifier_, NuSVCThroughOrigin)
-    assert [p["nu"] for p in model.search_.params] == [0.2, 0.4, 0.6, 0.8]
+    assert [p["nu"] for p in model.search_.params] == [0.2, 0.4, 0.6, 0.8, 1.0]
     assert len(GeneSelector(**QUICK).fit(X, y).search_.params) < 4
     # no intercept: the mean training sample is on the boundary
     np.testing.assert_allclose(model.decision_function(X.mean(axis=0)[None]), 0.0, atol=1e-12)
+
+
+def test_protocol_leaves_out_values_of_nu_without_a_margin():
+    X, t = overlapping(p=4)
+    options = QUICK | {"fit_intercept": False, "epsilons": [0.1], "n_features": [2, 4]}
+    del options["n_epsilons"]
+    folds = list(StratifiedKFold(3).split(X, t))
+    for rows in (np.arange(len(X)), *(train for train, _ in folds)):
+        Z = StandardScaler().fit_transform(X[rows])
+        assert has_zero(t[rows, None] * Z, 0.1) and not has_zero(t[rows, None] * Z, 0.95)
+    model = GeneSelector(param_grid={"nu": [0.1, 0.95]}, **options).fit(X, t)
+    np.testing.assert_array_equal(model.search_.errors[:, 0], 1.0)
+    assert model.best_params_ == {"nu": 0.95}
+    assert GeneSelector(**options).fit(X, t).best_params_["nu"] > 0.2
+    with pytest.raises(ValueError, match=r"for every number of genes.*Add larger values of nu"):
+        GeneSelector(param_grid={"nu": [0.05, 0.1]}, **options).fit(X, t)
+
+
+def test_the_final_classifier_has_a_margin_on_all_samples():
+    """The choice with the lowest error in the folds may have none with them together."""
+    X, t = overlapping(p=4)
+    assert has_zero(t[:, None] * X, 0.1) and not has_zero(t[:, None] * X, 0.95)
+    models = [NuSVCThroughOrigin(0.1), NuSVCThroughOrigin(0.95)]
+    params = [{"nu": 0.1}, {"nu": 0.95}]
+    sizes, errors = np.array([3, 4]), np.array([[0.1, 0.4], [0.2, 0.3]])
+    search = SizeSearch(sizes, sizes, params, errors, step=0)
+    assert search.best() == (3, 0, 0.1)
+    assert [row[:2] for row in search.ranked()] == [(3, 0), (4, 0), (4, 1), (3, 1)]
+    size, k, error, classifier = _first_possible(search, models, X, t)
+    assert (size, k, error) == (4, 1, 0.3)
+    np.testing.assert_array_equal(classifier.coef_, models[1].fit(X, t).coef_)
 
 
 def test_missing_values_are_imputed_inside_the_folds(data, rng):

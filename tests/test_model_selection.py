@@ -28,8 +28,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import psvm
 from psvm import PSVC, PSVCCV, PSVR, PSVRCV, cross_val_error
 from psvm._folds import assign_folds
+from psvm._journal import Journal
 from psvm.matrix import row_digests
 from psvm.model_selection import _grid, _paths, _search, _table
+from psvm.model_selection._paths import Judged
 from reference import decided
 
 # Small grids, whose ends do not matter; `test_choice_at_an_edge_is_told` and others look at them.
@@ -732,6 +734,38 @@ def test_file_that_is_not_ours_is_left_alone(tmp_path):
         with pytest.raises(ValueError, match=r"not a file of results|another search"):
             PSVCCV(results_file=path, **FEW).fit(X, y)
         assert path.read_text() == text
+
+
+def test_file_in_use_is_refused(tmp_path):
+    X, y = moons(30)
+    path = tmp_path / "search.jsonl"
+    with Journal(path, "another search", Judged):
+        written = path.read_bytes()
+        with pytest.raises(ValueError, match=r"search\.jsonl' is in use by another run"):
+            PSVCCV(results_file=path, **FEW).fit(X, y)
+        assert path.read_bytes() == written
+
+
+def test_file_of_an_interrupted_search_is_free(tmp_path, monkeypatch):
+    X, y = moons(30)
+    search = PSVCCV(results_file=tmp_path / "search.jsonl", **FEW)
+    with monkeypatch.context() as patch:
+        stop_after(patch, 1)
+        # The error is kept, as a notebook does, and with it the search and its open file.
+        with pytest.raises(KeyboardInterrupt) as kept:
+            search.fit(X, y)
+    search.fit(X, y)
+    del kept
+
+
+def test_numpy_numbers_and_tuples_are_read_back(tmp_path):
+    path, key = tmp_path / "parts.jsonl", (np.float64(0.5), np.int64(2), "a")
+    part = Judged(np.eye(2), np.arange(2), np.float64(0.25))
+    with Journal(path, "search", Judged) as journal:
+        journal.add(key, part)
+    with Journal(path, "search", Judged) as journal:
+        for read, written in zip(journal.done[0.5, 2, "a"], part, strict=True):
+            np.testing.assert_array_equal(read, written)
 
 
 @pytest.mark.parametrize("size", [0, 1, 30])

@@ -166,7 +166,14 @@ def test_r2w2_follows_its_gradient(rng, monkeypatch):
 
 
 @parametrize_with_checks(
-    [QuantileNormalizer(), RangeClipper(), PresentCall(), NuSVCThroughOrigin(nu=0.3)]
+    [
+        QuantileNormalizer(),
+        RangeClipper(),
+        PresentCall(),
+        # The checks use random labels, for which smaller nu have no margin.
+        NuSVCThroughOrigin(nu=0.98),
+        NuSVCThroughOrigin(nu=1.0),
+    ]
 )
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
@@ -203,14 +210,35 @@ def test_present_call():
         (PresentCall(p, q2=5), "q2=5"),
         (PresentCall(p, q1=0.0), "q1"),
         (PresentCall(p.iloc[:2]), "no row for the samples"),
-        (PresentCall(p.iloc[:, :2]), "shape"),
+        (PresentCall(p.iloc[:, :2]), r"no column for 1 of the genes of X: \['h'\]"),
+        (PresentCall(p.rename(columns={"f": "F", "g": "G"})), "no column for 2 of the genes"),
+        (PresentCall(p.iloc[:, :2].set_axis(["x", "y"], axis=1)), "shape"),
+        (PresentCall(p.iloc[[0, 1, 2, 3, 3]]), r"several rows of the same name: \['a'\]"),
+        (PresentCall(p.iloc[:, [0, 1, 2, 1]]), r"several columns of the same name: \['g'\]"),
+        (PresentCall(p.mask(p == 0.5)), "p_values is NaN in 1 entries"),
+        (PresentCall(lambda X: np.full(X.shape, np.nan)), "p_values is NaN in 12 entries"),
+        (PresentCall(p.astype(str).replace("0.5", "high")), "p_values must hold numbers"),
     ]:
         with pytest.raises(ValueError, match=message):
             wrong.fit(X)
     with pytest.raises(TypeError, match="follow the folds"):
         PresentCall(p.to_numpy()).fit(X)
-    with pytest.raises(ValueError, match="must be a DataFrame"):
-        PresentCall(p).fit(X.to_numpy())
+    with pytest.raises(TypeError, match=r"DataFrame whose index.*got Series"):
+        PresentCall(p["f"]).fit(X)
+    for plain in (X.to_numpy(), X.to_numpy().tolist()):
+        with pytest.raises(ValueError, match=r"must be a DataFrame as well, got (ndarray|list)"):
+            PresentCall(p).fit(plain)
+
+
+def test_columns_of_p_values_by_name_or_by_order():
+    X = pd.DataFrame(np.arange(6.0).reshape(2, 3), columns=["f", "g", "h"])
+    p = pd.DataFrame([[0.01, 0.5, 0.01]] * 2, columns=X.columns)
+    shuffled = p[["h", "g", "f"]].assign(more=0.5)
+    np.testing.assert_array_equal(PresentCall(shuffled, q2=1).fit(X).n_reliable_, [2, 0, 2])
+    other = p.set_axis(["x", "y", "z"], axis=1)
+    np.testing.assert_array_equal(PresentCall(other, q2=1).fit(X).n_reliable_, [2, 0, 2])
+    again = X.iloc[[0, 0, 1]]  # a bootstrap sample
+    np.testing.assert_array_equal(PresentCall(p, q2=1).fit(again).n_reliable_, [3, 0, 3])
 
 
 # ---------------------------------------------------------------- AnnData

@@ -10,18 +10,26 @@ A table is a function that takes a `Run` and returns a `Section`::
         return Section(claims={"the P-SVM errs least": ours < theirs}, why=..., text=...)
 
 `split_error` computes one cell. Its arguments are strings and numbers; what it returns is kept as
-JSON: numbers, or lists or dicts of them. A cell is computed once: the journal gives it back, also
-after Ctrl-C or a kill, and the quick cells are a part of the full ones. It is computed again when
-its function changes, or a function or constant of these scripts that it uses; delete the journal
-after a change of the package. Cells run in processes of their own, one BLAS thread each.
+JSON: numbers, or lists or dicts of them. JSON makes lists of tuples and strings of keys. A cell is
+computed once: the journal gives it back, also after Ctrl-C or a kill, and the quick cells are a
+part of the full ones. It is computed again when its function changes, or a function, class or
+constant of these scripts that it uses; delete the journal after a change of the package. Cells run
+in processes of their own, one BLAS thread each.
 """
 
 import inspect
+import json
+import os
 import re
+import sys
+import textwrap
 import time
+import traceback
 import warnings
 from contextlib import suppress
+from copy import deepcopy
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +38,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 import psvm
-from psvm._journal import Journal, fingerprint
+from psvm._journal import Journal, as_json, fingerprint
 from report import environment, markdown_table
 
 
@@ -89,14 +97,32 @@ def table(paper, title, about):
 
 
 class Cell(NamedTuple):
-    """The result of a cell and the seconds of processor time that it took."""
+    """The result of a cell as JSON, and the seconds of processor time that it took."""
 
-    value: np.ndarray
-    seconds: np.ndarray
+    value: object
+    seconds: float
+
+
+class Cells(Journal):
+    """The journal of finished cells."""
+
+    name = "--journal"
+    other = "cells of another version of psvm"
+
+    def __init__(self, path):
+        super().__init__(path, f"papers, psvm {psvm.__version__}", Cell)
+
+    def restore(self, values):
+        """A cell; its value stays the JSON that it is."""
+        return Cell(*values)
 
 
 class Missing(Exception):
     """A cell is not in the journal."""
+
+
+class CellError(Exception):
+    """A cell could not be computed."""
 
 
 class Run:
@@ -106,70 +132,131 @@ class Run:
     ----------
     full : bool
         All splits of the papers instead of the first few.
-    path : path-like or None
-        The journal of finished cells.
+    journal : Cells or path-like or None
+        The finished cells, or the file that has them.
     n_jobs : int
         Processes; 0 means that cells are only looked up, and `Missing` is raised.
+
+    Attributes
+    ----------
+    used : dict
+        Seconds of the cells that tables have asked for, by their keys.
+    computed : int
+        How many of them were not in the journal.
     """
 
-    def __init__(self, full=False, path=None, n_jobs=1):
+    def __init__(self, full=False, journal=None, n_jobs=1):
         self.full, self.n_jobs = full, n_jobs
-        self.journal = Journal(path, f"papers, psvm {psvm.__version__}", Cell)
-        self.seconds = 0.0
-
-    def finished(self):
-        """The full run, as far as the journal has its cells."""
-        whole = Run(full=True, n_jobs=0)
-        whole.journal = self.journal
-        return whole
+        self.journal = journal if isinstance(journal, Cells) else Cells(journal)
+        self.used, self.computed = {}, 0
 
     def map(self, function, tasks):
         """Results of ``function(*task)`` in the order of the tasks; each is computed only once."""
-        recipe = fingerprint(*_recipe(function, {}).values())
-        keys = [(function.__name__, recipe, *task) for task in tasks]
-        missing = [key for key in dict.fromkeys(keys) if key not in self.journal.done]
+        recipe = fingerprint(_recipe(function, set()))
+        # JSON tells the tasks 1, 1.0 and true apart, which are equal in Python.
+        keys = [(function.__name__, recipe, json.dumps(as_json(task))) for task in tasks]
+        missing = dict(zip(keys, tasks, strict=True))
+        missing = {key: task for key, task in missing.items() if key not in self.journal.done}
         if missing and not self.n_jobs:
-            raise Missing(missing[0])
-        calls = (delayed(_cell)(function, key) for key in missing)
+            raise Missing(*next(iter(missing)))
+        self._compute(function, missing)
+        self.used |= {key: self.journal.done[key].seconds for key in keys}
+        return [deepcopy(self.journal.done[key].value) for key in keys]
+
+    def _compute(self, function, missing):
+        """Add cells to the journal. After an error no cell is begun; those in progress are kept."""
+        errors = []
+        calls = (delayed(_cell)(function, *item) for item in missing.items() if not errors)
         parallel = Parallel(n_jobs=self.n_jobs or 1, return_as="generator_unordered")
-        for done, (key, value, seconds) in enumerate(parallel(calls), start=1):
-            self.journal.add(key, Cell(np.array(value), np.array(seconds)))
-            print(f"{function.__name__} {done} of {len(missing)}: {seconds:.1f} s", flush=True)
-        found = [self.journal.done[key] for key in keys]
-        self.seconds += sum(float(cell.seconds) for cell in found)
-        return [cell.value.tolist() for cell in found]
+        for done, (key, cell, error) in enumerate(parallel(calls), start=1):
+            if error:
+                errors.append(error)
+                continue
+            self.journal.add(key, cell)
+            self.computed += 1
+            print(f"{function.__name__} {done} of {len(missing)}: {cell.seconds:.1f} s", flush=True)
+        if errors:
+            raise CellError("\n".join(errors))
 
 
-def _recipe(function, found):
-    """Sources of a function and of the functions of these scripts that it calls, and constants."""
-    if function.__qualname__ in found:
-        return found
-    found[function.__qualname__] = inspect.getsource(function)
-    for name in sorted(_names(function.__code__)):
-        value = inspect.unwrap(function.__globals__.get(name))
-        if inspect.isfunction(value) and not value.__module__.startswith(LIBRARIES):
-            _recipe(value, found)
-        elif isinstance(value, int | float | str | tuple | list | dict | np.ndarray):
-            found[name] = re.sub(r" at 0x\w+", "", repr(value))
-    return found
+def _cell(function, key, task):
+    """Compute a cell with one BLAS thread: its key, the cell, and the error if there was one."""
+    began = time.process_time()
+    try:
+        with threadpool_limits(1), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            value = as_json(function(*task))
+    except Exception:
+        return key, None, f"{function.__name__}{tuple(task)} failed:\n{traceback.format_exc()}"
+    return key, Cell(value, time.process_time() - began), None
 
 
-LIBRARIES = ("psvm", "numpy", "scipy", "sklearn", "threadpoolctl", "itertools")
+def _recipe(value, seen):
+    """Nested lists of text that change when a function, class or constant of these scripts does.
+
+    Functions and classes have their source and the recipes of what they use; those of installed
+    packages only their names. What a function imports itself is not followed.
+
+    seen: functions and classes that have their recipe already.
+    """
+    if isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        return fingerprint(value)
+    if isinstance(value, np.ndarray | dict | list | tuple):
+        items = value.items() if isinstance(value, dict) else value
+        return [type(value).__name__, *(_recipe(item, seen) for item in items)]
+    if isinstance(value, set | frozenset):
+        return sorted(repr(_recipe(item, seen)) for item in value)
+    if isinstance(value, partial):
+        return [_recipe(part, seen) for part in (value.func, value.args, value.keywords)]
+    if inspect.isfunction(value) or inspect.isclass(value):
+        return _recipe_of_code(value, seen)
+    if hasattr(value, "__wrapped__"):  # by lru_cache
+        return _recipe(value.__wrapped__, seen)
+    if isinstance(value, os.PathLike):
+        return "a path"  # a cell is the same in another folder
+    if _is_ours(type(value).__module__):
+        return [_recipe(type(value), seen), _recipe(vars(value), seen)]
+    return re.sub(r" at 0x\w+", "", repr(value))
+
+
+def _recipe_of_code(value, seen):
+    """The recipe of a function or class."""
+    name = f"{value.__module__}.{value.__qualname__}"
+    if value in seen or not _is_ours(value.__module__):
+        return name
+    seen.add(value)
+    if inspect.isclass(value):
+        source = inspect.getsource(value)
+        names, bound = _names(compile(textwrap.dedent(source), name, "exec")), ()
+        space = vars(sys.modules[value.__module__])
+    else:
+        source, names = inspect.getsource(value.__code__), _names(value.__code__)
+        cells = [cell.cell_contents for cell in value.__closure__ or ()]
+        bound, space = (value.__defaults__, value.__kwdefaults__, cells), value.__globals__
+    return [name, source, _recipe(bound, seen), *_recipes_of_names(names, space, seen)]
+
+
+def _recipes_of_names(names, space, seen):
+    """Recipes of the names of a module that code uses; those of modules that it uses follow."""
+    for name in sorted(names & space.keys()):
+        if not inspect.ismodule(space[name]):
+            yield [name, _recipe(space[name], seen)]
+        elif _is_ours(space[name].__name__):
+            yield [name, *_recipes_of_names(names - {name}, vars(space[name]), seen)]
 
 
 def _names(code):
-    """Global names that a function or a function inside it uses."""
+    """Global names and attributes that code uses, or a function inside it."""
     inner = (const for const in code.co_consts if inspect.iscode(const))
-    return set(code.co_names).union(*(_names(const) for const in inner))
+    names = {name for name in code.co_names if not name.startswith("__")}
+    return names.union(*(_names(const) for const in inner))
 
 
-def _cell(function, key):
-    """Compute a cell with one BLAS thread."""
-    began = time.process_time()
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        value = function(*key[2:])
-    return key, value, time.process_time() - began
+def _is_ours(module):
+    """Whether a module is a script, not a part of Python, of psvm or of another package."""
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    package = module.partition(".")[0]
+    return package not in {*sys.stdlib_module_names, "psvm"} and "-packages" not in file
 
 
 def mean_sd(values, digits=2):
@@ -185,15 +272,22 @@ def within(ours, paper, share):
 
 def page(run, tables):
     """The page as Markdown: an overview, then a section for each table."""
-    parts, overview, total = [], [], 0.0
+    began, parts, overview = time.perf_counter(), [], []
     for entry in tables:
-        section, full, seconds = most_splits(entry, run)
-        total += seconds
+        section, own = most_splits(entry, run)
+        run.used |= own.used
+        run.computed += own.computed
         anchor = f"{entry.paper} {entry.title}".lower().replace(".", "").replace(",", "")
         link = f"[{entry.title}](#{anchor.replace(' ', '-')})"
         overview.append([entry.paper, link, entry.about, section.verdict.value])
-        parts.append(_section(entry, section, full, seconds))
+        parts.append(_section(entry, section, own))
         print(f"{entry.paper}, {entry.title}: {section.verdict.value}. {section.why}", flush=True)
+    # Not on the page, which is the same after an interruption.
+    print(
+        f"This run took {(time.perf_counter() - began) / 60:.1f} minutes (--jobs {run.n_jobs}) and "
+        f"computed {run.computed} of {len(run.used)} cells.",
+        flush=True,
+    )
     mode = "make papers-full" if run.full else "make papers"
     header = ["paper", "part", "about", "verdict"]
     return "\n\n".join(
@@ -201,7 +295,7 @@ def page(run, tables):
             "# The papers, reproduced or refuted",
             INTRODUCTION,
             f"Written by `{mode}`: {environment()}",
-            f"All cells took {total:.0f} s of processor time, one thread each.",
+            f"All cells took {sum(run.used.values()):.0f} s of processor time, one thread each.",
             markdown_table(header, overview),
             *parts,
         ]
@@ -209,16 +303,16 @@ def page(run, tables):
 
 
 def most_splits(entry, run):
-    """The section, whether it has all splits, and the seconds of its cells.
+    """The section, and the run over its cells alone.
 
     A quick run takes all splits where an earlier full run has left them in the journal.
     """
-    before = run.seconds
     if not run.full:
-        whole = run.finished()
+        whole = Run(full=True, journal=run.journal, n_jobs=0)
         with suppress(Missing):
-            return entry.make(whole), True, whole.seconds
-    return entry.make(run), run.full, run.seconds - before
+            return entry.make(whole), whole
+    own = Run(run.full, run.journal, run.n_jobs)
+    return entry.make(own), own
 
 
 INTRODUCTION = """Every table and figure of the papers for which data exists, run again with this
@@ -236,7 +330,7 @@ Obermayer 2004) and Lecture (notes on bioinformatics); see
 [references](reference/references.md)."""
 
 
-def _section(entry, section, full, seconds):
+def _section(entry, section, run):
     claims = [[claim, "yes" if holds else "no"] for claim, holds in section.claims.items()]
     return "\n\n".join(
         [
@@ -244,6 +338,7 @@ def _section(entry, section, full, seconds):
             f"{entry.about}. **{section.verdict.value.capitalize()}**: {section.why}",
             *([markdown_table(["claim", "holds"], claims)] if claims else []),
             section.text,
-            f"{'All' if full else 'A part of the'} splits; {seconds:.0f} s of processor time.",
+            f"{'All' if run.full else 'A part of the'} splits; {sum(run.used.values()):.0f} s of "
+            "processor time.",
         ]
     )

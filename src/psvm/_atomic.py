@@ -19,6 +19,8 @@ def check_writable(*paths):
         path = Path(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "There is no such directory", str(path.parent))
+        if path.is_dir():
+            raise IsADirectoryError(21, "It is a directory", str(path))
         place = path if path.exists() else path.parent
         if not os.access(place, os.W_OK):
             raise PermissionError(13, "It may not be written to", str(place))

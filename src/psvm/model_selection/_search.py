@@ -173,6 +173,10 @@ class PathSearch:
 
     def run(self):
         """The table of all candidates."""
+        with self.journal:
+            return self._run()
+
+    def _run(self):
         if self.options.strategy == "coarse_to_fine":
             return self._coarse_to_fine()
         rounds, sizes = [], []

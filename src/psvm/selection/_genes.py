@@ -38,6 +38,7 @@ from ._protocol import (
     checked,
     combine,
     epsilon_list,
+    fit_or_none,
     fold_errors,
     from_the_first,
     inner_loop,
@@ -58,6 +59,8 @@ MOST_EPSILONS, MOST_PERMUTATIONS = 10_000, 10**6
 """Beyond these, more say nothing new."""
 NU = (0.2, 0.4, 0.6, 0.8)
 """Values of nu among which the default classifier chooses, if they are feasible."""
+NU_THROUGH_ORIGIN = (*NU, 1.0)
+"""The same without an intercept; nu = 1 has a margin even if the classes overlap."""
 
 
 @document()
@@ -100,12 +103,14 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     classifier : classifier, default=None
         Any scikit-learn classifier. None means a linear `NuSVC`.
     fit_intercept : bool, default=True
-        Whether the default classifier has an intercept. Without one, every value of nu is
-        feasible. Another `classifier` has parameters of its own for this.
+        Whether the default classifier has an intercept. Without one it is a
+        `NuSVCThroughOrigin`. Another `classifier` has parameters of its own for this.
     param_grid : dict or list of dict, default=None
         Parameters of the classifier to choose from, as for `GridSearchCV`. None means values
         of nu for the default classifier, and no search for any other. Values of
-        nu that are infeasible in some fold are left out.
+        nu that the sizes of the classes make infeasible in some fold are left out. A value whose
+        margin is zero on the training samples of a fold has an error of 1 there, and is not
+        chosen if its margin is zero on all samples.
     clip : {"both", "above", "none"}, default="both"
         Which values of new samples are clipped to the range of the training samples.
     cv : int or cross-validation splitter, default=None
@@ -473,7 +478,8 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         limit = min((_nu_limit(part) for part in parts), default=np.inf)
         grid = self.param_grid
         if grid is None and self.classifier is None:
-            grid = {"nu": [nu for nu in NU if nu < limit] or [limit / 2]}
+            values = NU if self.fit_intercept else NU_THROUGH_ORIGIN
+            grid = {"nu": [nu for nu in values if nu < limit] or [limit / 2]}
         try:
             params = list(ParameterGrid({} if grid is None else grid))
             for values in params:
@@ -509,20 +515,19 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
 
     def _keep(self, prepared, y, lists, outer, search, models):
         """Train the final classifier and set all fitted attributes."""
-        best, k, error = search.best()
-        order = outer.order
-        usable = np.isin(order, prepared.kept) & (outer.frequency[order] > 0)
-        chosen = order[usable][:best]
-        if not len(chosen):
+        usable = np.isin(outer.order, prepared.kept) & (outer.frequency[outer.order] > 0)
+        usable = outer.order[usable]
+        if not len(usable):
             raise ValueError("No fold selects any feature; the epsilons are too large.")
-        selected = np.isin(order, chosen)
-        order = np.concatenate([order[selected], order[~selected]])
-        place = np.empty(len(order), dtype=np.intp)
+        place = np.empty(len(outer.order), dtype=np.intp)
         place[prepared.kept] = np.arange(len(prepared.kept))
-        scaled = Scaled(prepared.Z, place[chosen], self.clip)
-        self.classifier_ = clone(models[k]).fit(scaled.train, y)
-        self._scaled = scaled
-        scaled.train = None
+        scaled = Scaled(prepared.Z, place[usable[: search.sizes[-1]]], self.clip)
+        best, k, error, self.classifier_ = _first_possible(search, models, scaled.train, y)
+        chosen = usable[:best]
+        selected = np.isin(outer.order, chosen)
+        order = np.concatenate([outer.order[selected], outer.order[~selected]])
+        self._scaled = Scaled(prepared.Z, place[chosen], self.clip)
+        self._scaled.train = None
         self.preprocessing_ = prepared.transformer
         self.order_ = order
         self.n_features_ = len(chosen)
@@ -548,6 +553,28 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             return self._scaled.transform(array)
         X = X if hasattr(X, "iloc") else array
         return self._scaled.transform(checked(self.preprocessing_.transform(X), REMEDY))
+
+
+def _first_possible(search, models, Z, y):
+    """The best number of genes and parameters with a solution on all samples.
+
+    Returns
+    -------
+    size, k : int
+        The number of genes and the place of the parameters.
+    error : float
+        Their smoothed error.
+    classifier : classifier
+        Trained on all samples.
+    """
+    for size, k, error in search.ranked():
+        classifier = fit_or_none(models[k], Z[:, :size], y)
+        if classifier is not None:
+            return size, k, error, classifier
+    raise ValueError(
+        "The margin of the classifier is zero on all samples for every number of genes and every "
+        "value of nu. Add larger values of nu to param_grid."
+    )
 
 
 def _fold(selector, X, y, targets, train, test, lists, sizes, models):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,14 +16,33 @@ from .._typing import ArrayLike
 from .._validation import check_labels, validate_data
 from ._targets import code_classes, numeric_targets
 
+TOL = 1e-8
+"""Tolerated gap between the squared margin and its bound, for vectors whose root mean square norm
+is one. LIBSVM keeps their products in single precision; a much smaller gap cannot be reached."""
+STEPS, FEWEST_STEPS = 100, 200_000
+"""Steps of LIBSVM for each sample, at least so many: several times what problems with a margin
+take. Without a margin rounding errors may keep it from ending."""
+CLOSED = 0.99
+"""There is a margin if its lower bound is at least this share of the upper one."""
+
+
+class NoMarginError(ValueError):
+    """The margin is zero for this nu: w = 0 is optimal and tells no classes apart."""
+
 
 class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
-    """Linear nu-SVM whose decision function is `<w, x>`, without an intercept.
+    """Linear nu-SVM whose decision function is `<w, x> / rho`, without an intercept.
 
-    With targets t of -1 and 1 it minimises ``||w||^2 / 2 - nu rho + mean(xi)`` subject to
-    ``t_i <w, x_i> >= rho - xi_i`` and ``xi >= 0``. This is the one-class SVM of the vectors
-    ``t_i x_i``, which solves it; every nu is feasible. More than two classes are told apart one
-    against the rest.
+    With L samples x and targets t of -1 and 1 it minimises ``||w||^2 / 2 - nu rho + mean(xi)``
+    subject to ``t_i <w, x_i> >= rho - xi_i`` and ``xi >= 0``. This is the one-class SVM of the
+    vectors ``t_i x_i``, which solves it. The decision value of a sample on the margin is -1 or 1,
+    as that of scikit-learn's `NuSVC`. More than two classes are told apart one against the rest.
+
+    The margin is zero if 0 is a mean of the vectors ``t_i x_i`` with weights that are at most
+    ``1 / (nu L)``. This happens if classes overlap and nu is small. Then w = 0 is optimal for this
+    nu, and `fit` raises an error; a larger nu helps. With nu = 1 all weights are the same, w is the
+    mean of the vectors ``t_i x_i``, and rho, of which the problem only has a lower bound, is its
+    limit for nu below 1.
 
     Parameters
     ----------
@@ -31,7 +52,7 @@ class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        The vectors w.
+        The vectors ``w / rho``.
     classes_ : ndarray
         The class labels.
     n_features_in_ : int
@@ -59,7 +80,7 @@ class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
         self.nu = nu
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Find w.
+        """Find w and rho.
 
         Parameters
         ----------
@@ -74,16 +95,25 @@ class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_min_samples=2)
         check_labels("y", y)
         check_parameters(self)
-        machines = [
-            OneClassSVM(kernel="linear", nu=self.nu).fit(target[:, None] * X)
-            for target in numeric_targets(code_classes(y))
-        ]
-        self.coef_ = np.vstack([machine.coef_ for machine in machines])
-        self.classes_ = np.unique(y)
+        classes = np.unique(y)
+        targets = numeric_targets(code_classes(y))
+        names = classes if len(targets) > 1 else [None]
+        self.coef_ = np.array(
+            [self._coef(X, t, name) for t, name in zip(targets, names, strict=True)]
+        )
+        self.classes_ = classes
         return self
 
+    def _coef(self, X, target, name):
+        """``w / rho`` of one target, in the units of X."""
+        V, scale = _unit_scale(target[:, None] * np.asarray(X, dtype=np.float64))
+        w, rho = _mean(V) if self.nu == 1 else _one_class(V, self.nu)
+        if not _has_margin(V, w, self.nu):
+            raise NoMarginError(_no_margin(self.nu, name))
+        return w / rho / scale
+
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Values of `<w, x>`.
+        """Values of `<w, x> / rho`: -1 and 1 on the margin.
 
         Parameters
         ----------
@@ -112,3 +142,61 @@ class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         place = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[place]
+
+
+def _unit_scale(V):
+    """Rows with a root mean square norm of one, and their unit: LIBSVM's tolerance is absolute."""
+    largest = np.abs(V).max()
+    if largest == 0:
+        return V, 1.0
+    V = V / largest  # squares neither overflow nor vanish
+    size = np.sqrt(np.mean(np.sum(V**2, axis=1)))
+    return V / size, size * largest
+
+
+def _mean(V):
+    """The solution for nu = 1, where all weights are at their bound."""
+    w = V.mean(axis=0)
+    return w, (V @ w).max()
+
+
+def _one_class(V, nu):
+    """The solution by LIBSVM, whose weights have the sum nu L."""
+    total, steps = nu * len(V), max(STEPS * len(V), FEWEST_STEPS)
+    machine = OneClassSVM(kernel="linear", nu=nu, tol=TOL * total, max_iter=steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # `_has_margin` checks the answer
+        machine.fit(V)
+    return machine.coef_[0] / total, machine.offset_[0] / total
+
+
+def _has_margin(V, w, nu):
+    """Whether w, a weighted mean of the rows of V, is the shortest one and not zero.
+
+    For every direction u, the mean of the smallest values ``<u, v_i>``, of the share nu, is a lower
+    bound of the norm of all means whose weights are at most ``1 / (nu L)``; the norm of w is an
+    upper bound of the smallest one. Both agree at an optimum other than zero; where zero is the
+    optimum, no lower bound is positive.
+    """
+    norm = np.linalg.norm(w)
+    if norm <= np.sqrt(len(V)) * np.finfo(np.float64).eps:
+        return False
+    return _tail(V @ w / norm, nu) > CLOSED * norm
+
+
+def _tail(values, nu):
+    """Mean of the smallest values, as many as the share nu; the last one counts in part."""
+    total = nu * len(values)
+    weights = np.clip(total - np.arange(len(values)), 0.0, 1.0)
+    return np.sort(values) @ weights / total
+
+
+def _no_margin(nu, name):
+    """What is wrong, and what to do."""
+    which = "" if name is None else f" of class {name} against the rest"
+    if nu == 1:
+        return (
+            f"The margin{which} is zero for every nu: the samples of the two sides have the same "
+            "sum. Use features that differ between the classes, or a classifier with an intercept."
+        )
+    return f"nu={nu} is too small: the margin{which} is zero up to rounding. Use a larger nu."

@@ -116,7 +116,9 @@ def _like(X: Any, values: Any) -> Any:
     """The values as a DataFrame with the names of X, if that is one."""
     if not hasattr(X, "iloc"):
         return values
-    return type(X)(values, index=X.index, columns=X.columns)
+    # A subclass of DataFrame may have a constructor with other arguments.
+    make = getattr(X, "_constructor", type(X))
+    return make(values, index=X.index, columns=X.columns)
 
 
 SIDES = ("both", "above", "none")
@@ -185,11 +187,16 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray or DataFrame of shape (n_samples, n_features)
         """
         check_is_fitted(self)
+        check_parameters(self)
         array = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if self.side == "none":
             return _like(X, array.copy())
         lowest = self.lowest_ if self.side == "both" else None
         return _like(X, np.clip(array, lowest, self.highest_))
+
+    def __setstate__(self, state):
+        # Pickles from before `side` was a parameter have none; both sides were clipped.
+        super().__setstate__({"side": "both", **state})
 
 
 class PresentCall(CheckedSelectorMixin, BaseEstimator):
@@ -203,11 +210,11 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
     p_values : callable or DataFrame, default=None
         The probabilities that measurements are noise. A callable gets the training samples X and
         returns a matrix of the same shape. A DataFrame has the names of the samples as index and
-        one column per gene; X must then be a DataFrame whose index names its samples, so that
-        the right rows are found inside every fold. Columns are found by name if all columns of X
-        have one in the DataFrame, otherwise they are taken in order. In a pipeline the steps
-        before must return DataFrames, as `log_transformer` and `QuantileNormalizer` do; others do
-        after ``set_output(transform="pandas")``.
+        one column per gene, without missing values; X must then be a DataFrame whose index names
+        its samples, so that the right rows are found inside every fold. Columns are found by name,
+        or taken in order if no name of X occurs in the DataFrame. In a pipeline the steps before
+        must return DataFrames, as `log_transformer` and `QuantileNormalizer` do; others do after
+        ``set_output(transform="pandas")``.
     mask : array-like of bool of shape (n_features,), default=None
         The genes to keep, instead of p-values.
     q1 : float, default=0.05
@@ -270,8 +277,7 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
         self : PresentCall
         """
         check_parameters(self)
-        index, columns = getattr(X, "index", None), getattr(X, "columns", None)
-        X = validate_data(self, X, dtype=[np.float64, np.float32])
+        given, X = X, validate_data(self, X, dtype=[np.float64, np.float32])
         if self.p_values is not None and self.mask is not None:
             raise ValueError("Give p_values or mask, not both.")
         if self.mask is not None:
@@ -290,36 +296,66 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
             return self
         if self.q2 > len(X):
             raise ValueError(f"q2={self.q2} reliable measurements are impossible in {len(X)} rows.")
-        self.n_reliable_ = (self._look_up(X, index, columns) < self.q1).sum(axis=0)
+        self.n_reliable_ = (self._look_up(X, given) < self.q1).sum(axis=0)
         self._support = self.n_reliable_ >= self.q2
         return self
 
-    def _look_up(self, X, index, columns):
-        """The p-values of the samples of X."""
-        if callable(self.p_values):
-            p = np.asarray(self.p_values(X))
-        elif not hasattr(self.p_values, "loc"):
-            raise TypeError(
-                "p_values must be a callable or a DataFrame whose index names the samples, got "
-                f"{type(self.p_values).__name__}: a plain matrix cannot follow the folds."
-            )
-        elif index is None:
-            raise ValueError(
-                "With p_values in a DataFrame X must be a DataFrame as well. If a step before "
-                'returns an array, call its set_output(transform="pandas").'
-            )
-        else:
-            missing = index.difference(self.p_values.index)
-            if len(missing):
-                raise ValueError(f"p_values has no row for the samples {list(missing[:5])}.")
-            p = self.p_values.loc[index]
-            if columns.isin(p.columns).all():
-                p = p[list(columns)]
-            p = p.to_numpy()
+    def _look_up(self, X, given):
+        """The p-values of the samples of X; `given` is X with its names."""
+        p = self.p_values(X) if callable(self.p_values) else _rows_of(self.p_values, given)
+        try:
+            p = np.asarray(p, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"p_values must hold numbers. {error}") from error
         if p.shape != X.shape:
             raise ValueError(f"p_values has shape {p.shape}, but X has shape {X.shape}.")
+        n_missing = np.count_nonzero(np.isnan(p))
+        if n_missing:
+            raise ValueError(
+                f"p_values is NaN in {n_missing} entries. Use 1 for measurements that are not "
+                "reliable, and 0 for those that are."
+            )
         return p
 
     def _get_support_mask(self):
         check_is_fitted(self)
         return self._support
+
+
+def _rows_of(p_values, X):
+    """The p-values of the samples and genes of X, looked up by name."""
+    if not (hasattr(p_values, "loc") and hasattr(p_values, "columns")):
+        raise TypeError(
+            "p_values must be a callable or a DataFrame whose index names the samples, with one "
+            f"column per gene, got {type(p_values).__name__}: values without names cannot follow "
+            "the folds."
+        )
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        raise ValueError(
+            f"With p_values in a DataFrame X must be a DataFrame as well, got {type(X).__name__}. "
+            'If a step before returns an array, call its set_output(transform="pandas").'
+        )
+    _check_unique("rows", p_values.index)
+    missing = X.index.difference(p_values.index)
+    if len(missing):
+        raise ValueError(f"p_values has no row for the samples {list(missing[:5])}.")
+    p = p_values.loc[X.index]
+    known = X.columns.isin(p.columns)
+    if not known.any():
+        return p
+    _check_unique("columns", p.columns)
+    if not known.all():
+        missing = list(X.columns[~known])
+        raise ValueError(
+            f"p_values has no column for {len(missing)} of the genes of X: {missing[:5]}. Name "
+            "all genes alike, or none to take the columns in order."
+        )
+    return p[list(X.columns)]
+
+
+def _check_unique(what, names):
+    if not names.is_unique:
+        twice = list(names[names.duplicated()].unique())
+        raise ValueError(
+            f"p_values has several {what} of the same name: {twice[:5]}. Keep one of each."
+        )

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from .._validation import check_array
 from ..matrix import Standardized, as_matrix, by_columns
 from ..solvers import epsilon_path, epsilon_paths
+from ._nu_svm import NoMarginError
 from ._preprocessing import RangeClipper
 
 FIRST = 7
@@ -213,20 +214,30 @@ class Scaled:
         return self.scaler.transform(self.clipper.transform(as_matrix(Z).columns(self.index)))
 
 
+def fit_or_none(model, Z, y):
+    """A trained copy of the classifier; None if its nu has no solution on these samples."""
+    try:
+        return clone(model).fit(Z, y)
+    except NoMarginError:
+        return None
+    except ValueError as error:
+        if isinstance(model, NuSVC) and "not finite" in str(error):  # a margin of zero
+            return None
+        raise
+
+
 def fold_errors(scaled, y, Z_test, y_test, sizes, models):
-    """Errors on left-out samples for numbers of features (rows) and classifiers (columns)."""
-    errors = np.empty((len(sizes), len(models)))
-    test, models = scaled.transform(Z_test), [clone(model) for model in models]
+    """Errors on left-out samples for numbers of features (rows) and classifiers (columns).
+
+    A classifier without a solution is always wrong.
+    """
+    errors = np.ones((len(sizes), len(models)))
+    test = scaled.transform(Z_test)
     for i, size in enumerate(sizes):
         for k, model in enumerate(models):
-            try:
-                predicted = model.fit(scaled.train[:, :size], y).predict(test[:, :size])
-            except ValueError as error:
-                if not (isinstance(model, NuSVC) and "not finite" in str(error)):
-                    raise
-                errors[i, k] = 1.0  # a margin of zero: this nu has no solution
-            else:
-                errors[i, k] = np.mean(predicted != y_test)
+            classifier = fit_or_none(model, scaled.train[:, :size], y)
+            if classifier is not None:
+                errors[i, k] = np.mean(classifier.predict(test[:, :size]) != y_test)
     return errors
 
 
@@ -259,14 +270,19 @@ class SizeSearch:
         near = np.isin(self.sizes, [size - self.step, size, size + self.step])
         return self.errors[near].mean(axis=0)
 
-    def best(self):
-        """Number of features and place in `params` with the lowest smoothed error.
+    def ranked(self):
+        """Number of features, place in `params` and smoothed error of all choices, best first.
 
         Fewer features win a tie, then the earlier parameters.
         """
         smoothed = np.array([self.smoothed(size) for size in self.candidates])
-        i, k = np.unravel_index(np.argmin(smoothed), smoothed.shape)
-        return int(self.candidates[i]), int(k), float(smoothed[i, k])
+        for place in np.argsort(smoothed, axis=None, kind="stable"):
+            i, k = np.unravel_index(place, smoothed.shape)
+            yield int(self.candidates[i]), int(k), float(smoothed[i, k])
+
+    def best(self):
+        """The first of them."""
+        return next(self.ranked())
 
 
 def take(X, rows):

@@ -312,24 +312,21 @@ threshold 0.8, unimodal)
 
     def _entries(self, X, matrix, targets, halves, q):
         """The features that each half selects."""
-        journal = Journal(
-            self.results_file,
-            None
-            if self.results_file is None
-            else fingerprint(*stored_parts(X), X.shape, targets, halves, q),
-            Entries,
-        )
-        starts = range(0, halves.shape[1], TOGETHER)
-        missing = [start for start in starts if (start,) not in journal.done]
-        tasks = [(matrix, targets, halves[:, start : start + TOGETHER], q) for start in missing]
-        new = (
-            results(_first_to_enter, tasks, self.n_jobs, f"times {TOGETHER} halves")
-            if tasks
-            else []
-        )
-        for start, found in zip(missing, new, strict=True):
-            journal.add((start,), found)
-        return np.concatenate([journal.done[(start,)].features for start in starts])
+        search = None
+        if self.results_file is not None:
+            search = fingerprint(*stored_parts(X), X.shape, targets, halves, q)
+        with Journal(self.results_file, search, Entries) as journal:
+            starts = range(0, halves.shape[1], TOGETHER)
+            missing = [start for start in starts if (start,) not in journal.done]
+            tasks = [(matrix, targets, halves[:, start : start + TOGETHER], q) for start in missing]
+            new = (
+                results(_first_to_enter, tasks, self.n_jobs, f"times {TOGETHER} halves")
+                if tasks
+                else []
+            )
+            for start, found in zip(missing, new, strict=True):
+                journal.add((start,), found)
+            return np.concatenate([journal.done[(start,)].features for start in starts])
 
     def _keep(self, standardized, target, entries, parameters):
         """Set all fitted attributes at once."""
