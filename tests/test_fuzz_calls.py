@@ -344,7 +344,7 @@ def _function_arguments():
         "psvm.evaluation.confidence": {"estimator": model, "X": X},
         "psvm.evaluation.support_similarity": {"estimator": model, "X": X},
         "psvm.evaluation.covering_bound": {"capacity": 2.0, "n_rows": 24, "log2_covering": 3.0},
-        "psvm.evaluation.decision_range": {"estimator": model, "X": X},
+        "psvm.evaluation.decision_range": {"estimator": model, "X": X, "y": LABELS},
         "psvm.evaluation.outlier_bound": {"n_rows": 24},
         "psvm.evaluation.range_bound": {"capacity": 2.0, "n_rows": 24, "log2_covering": 3.0},
         "psvm.problem.C_for_noise": {"noise": 0.1, "n_rows": 24},

@@ -300,6 +300,49 @@ def test_units_of_the_technical_report(C, rng):
     assert 0 < np.count_nonzero(ours.alpha) < 12 and (at_bound > 0) == np.isfinite(C)
 
 
+@pytest.mark.parametrize("scale", [0.013, 1.7])
+def test_units_of_the_technical_report_with_weights(scale, rng):
+    """The sum of the weights takes the place of L, also if it is no integer or below one."""
+    L = 40
+    K, w = rng.normal(size=(L, 6)) * rng.uniform(0.1, 10, 6), scale * rng.uniform(0.1, 1, L)
+    y = np.sign(K[:, 0] + rng.normal(size=L))
+    mean = np.average(K, axis=0, weights=w)
+    scaled = (K - mean) / np.sqrt(np.average((K - mean) ** 2, axis=0, weights=w))
+    root, W = np.sqrt(w), w.sum()
+    assert abs(W - round(W)) > 0.01 and (W < 1) == (scale < 1)  # the premise
+    target = root * (y - np.average(y, weights=w))
+    largest = np.abs((root[:, None] * scaled).T @ target).max()
+    reported = cvxpy_solve(root[:, None] * scaled, target, 0.3, 0.1 * largest)
+    epsilon, C = from_variance_units(0.1 * largest, 0.3, W)
+    ours = solve(K, y, C=C, epsilon=epsilon, sample_weight=w, tol=1e-9)
+    assert 0 < np.count_nonzero(ours.alpha)
+    # both solve one strictly convex problem, Clarabel to about 1e-11 of its objective
+    np.testing.assert_allclose(ours.alpha, np.sqrt(W) * reported, atol=1e-4 * np.sqrt(W))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: from_variance_units(1.0, 1e300, 1e100), "C=1e.300 and n_rows=1e.100 give no"),
+        (lambda: from_variance_units(5e-324, 1.0, 100), "epsilon=.* give no finite epsilon above"),
+        (lambda: from_variance_units(1e300, 1.0, 1e-100), "epsilon=.* give no finite epsilon"),
+        (lambda: from_variance_units(1.0, 5e-324, 1e-4), "C=.* give no finite C above 0"),
+        (lambda: C_for_noise(1e200, 4, change=1e-200), "give no finite C above 0"),
+        (lambda: C_for_noise(1e-200, 4, change=1e200), "give no finite C above 0"),
+        (lambda: epsilon_for_noise(5e-324, 1, level=0.9), "give no finite epsilon above 0"),
+        (lambda: epsilon_for_noise(1e308, 9), "give no finite epsilon above 0"),
+    ],
+)
+def test_results_that_double_precision_cannot_hold(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_limits_of_units_and_noise_stay():
+    assert from_variance_units(0.0, np.inf, 0.25) == (0.0, np.inf)
+    assert epsilon_for_noise(0.0, 5) == 0.0
+
+
 @pytest.mark.parametrize("L", [40, 400])
 def test_epsilon_for_noise_is_exceeded_at_its_level(L, rng):
     """The largest product of independent columns with noise, for any number of rows."""
@@ -314,6 +357,25 @@ def test_epsilon_for_noise_is_exceeded_at_its_level(L, rng):
     assert expected <= level
 
 
+def test_the_noise_of_weighted_rows(rng):
+    """Variances of the products of weighted columns, computed and simulated, for equal noise."""
+    L, P, sigma = 60, 8, 0.7
+    K, w = rng.normal(size=(L, P)), rng.uniform(0.2, 5, L)
+    S = Standardized(as_matrix(K), w)
+    root = np.sqrt(w)
+
+    def deviations(noise):  # of K̃'n, whose rows have the root of their weight, as the target has
+        return np.linalg.norm(S.columns(np.arange(P)) * (root * noise)[:, None], axis=0)
+
+    np.testing.assert_allclose(deviations(sigma / root), sigma, rtol=1e-12)
+    equal = deviations(np.full(L, sigma))
+    assert np.abs(equal / sigma - 1).max() > 0.1  # the premise: weights matter
+    assert equal.max() <= sigma * root.max()
+    drawn = [Problem.create(S, sigma * rng.normal(size=L), 1.0, 0.0).l for _ in range(2000)]
+    # five standard errors of a deviation from 2000 values
+    np.testing.assert_allclose(np.std(drawn, axis=0), equal, rtol=5 / np.sqrt(2 * 2000))
+
+
 def test_epsilon_for_noise_selects_nothing_from_noise(rng):
     """The technical report, section 2.4.6: noise alone must not select."""
     K, noise = rng.normal(size=(50, 30)), 3.0
@@ -325,7 +387,7 @@ def test_epsilon_for_noise_selects_nothing_from_noise(rng):
     assert shares[0] < epsilon and shares[1] == pytest.approx(2 * epsilon_for_noise(noise, 30))
 
 
-def test_C_for_noise_bounds_the_change_of_a_value(rng):
+def test_C_for_noise_bounds_the_deviation_of_a_value(rng):
     """Noise in one entry, and in all entries, of a new row."""
     L, P, noise = 80, 15, 0.3
     K = rng.normal(size=(L, P)) * rng.uniform(0.1, 10, P)
@@ -354,6 +416,7 @@ def test_C_for_noise_bounds_the_change_of_a_value(rng):
         (lambda: from_variance_units(1, 1, 0), "n_rows"),
         (lambda: epsilon_for_noise(1, 5, level=1), "level"),
         (lambda: C_for_noise(0, 5), "noise"),
+        (lambda: C_for_noise(1, -0.5), "n_rows"),
     ],
 )
 def test_bad_arguments_of_units_and_noise(call, name):

@@ -264,6 +264,8 @@ def test_what_does_not_go_together_is_refused(three):
         fit_sites(PSVR(), sites)
     with pytest.raises(TypeError, match="list of SiteMoments"):
         fit_sites(PSVC(), [])
+    with pytest.raises(TypeError, match="list of SiteMoments"):
+        fit_sites(PSVC(), 1)
     with pytest.raises(ValueError, match="held_out must be one of 'fold', 'site'"):
         fit_sites(PSVC(), sites, held_out="row")
     with pytest.raises(ValueError, match="the label 'dead'"):

@@ -25,13 +25,16 @@ from psvm.evaluation import (
     AreaEstimate,
     Comparison,
     CrossValidation,
+    DecisionRange,
     ErrorRejectDisplay,
     RejectOption,
     RocBand,
     Significance,
     compare,
     corrected_t_test,
+    covering_bound,
     cross_validate,
+    decision_range,
     has_information,
     reject_scores,
     roc_area,
@@ -124,6 +127,7 @@ def solve() -> None:
     assert_type(psvm.epsilon_paths(X, np.eye(20)), list[psvm.EpsilonPath])
     assert_type(as_matrix(X), DataMatrix)
     assert_type(from_variance_units(1.0, 2.0, 10), tuple[float, float])
+    assert_type(from_variance_units(1.0, 2.0, 2.5), tuple[float, float])
     problem = Problem.create(Standardized(as_matrix(X)), y, np.inf, 1.0)
     assert_type(problem, Problem)
     r, F = problem.evaluate(solution.alpha)
@@ -187,6 +191,10 @@ def evaluate() -> None:
     assert_type(model.predict_proba(X), np.ndarray)
     assert_type(reject_scores(model, X, y), dict[str, float])
     assert_type(has_information(model.estimator_, X), np.ndarray)
+    found = decision_range(model.estimator_, X, y, sample_weight=np.ones(20))
+    assert_type(found, DecisionRange)
+    assert_type(found.margin, float)
+    assert_type(covering_bound(found.capacity, 20, 1.0), float)
     assert_type(ErrorRejectDisplay.from_estimator(model, X, y), ErrorRejectDisplay)
     assert_type(corrected_t_test([0.1, 0.2], [0.2, 0.2], n_train=9, n_test=1), Significance)
     assert_type(corrected_t_test([0.1, 0.2], [0.2, 0.2], n_train=9, n_test=1).pvalue, float)

@@ -136,7 +136,7 @@ def check_list(name, value):
     return list(check_stored(name, value))
 
 
-def check_rows(X, y):
+def check_rows(X, y, name="y"):
     """Check that X has a row, or is a list with an object, for each entry of y; returns X."""
     from sklearn.utils.validation import _num_samples
 
@@ -147,8 +147,8 @@ def check_rows(X, y):
         raise TypeError(f"X must be a matrix or a list of objects, got {shown(X)}.") from None
     if rows != len(y):
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: X has {rows} rows, but y "
-            f"has {len(y)} entries."
+            f"Found input variables with inconsistent numbers of samples: X has {rows} rows, but "
+            f"{name} has {len(y)} entries."
         )
     return X
 

@@ -154,7 +154,7 @@ def gap_of_products(alpha: np.ndarray, F: np.ndarray, rr: float, C: float, epsil
     return max(float(0.5 * rr * (1.0 - share) ** 2 + share * inner + penalty), 0.0)
 
 
-def from_variance_units(epsilon: float, C: float, n_rows: int) -> tuple[float, float]:
+def from_variance_units(epsilon: float, C: float, n_rows: float) -> tuple[float, float]:
     """Epsilon and C of the technical report in the units of this package.
 
     The report (Hochreiter & Obermayer 2004) scales columns to variance one, this package to norm
@@ -165,8 +165,8 @@ def from_variance_units(epsilon: float, C: float, n_rows: int) -> tuple[float, f
     ----------
     epsilon, C : float
         The values for columns of variance one; C may be infinite.
-    n_rows : int
-        Number of training rows L, or the sum of their weights, rounded.
+    n_rows : float
+        Number of training rows L, or the sum of their weights.
 
     Returns
     -------
@@ -181,9 +181,20 @@ def from_variance_units(epsilon: float, C: float, n_rows: int) -> tuple[float, f
     """
     check_number("epsilon", epsilon, least=0)
     check_number("C", C, above=0, infinite=True)
-    check_integer("n_rows", n_rows, least=1)
-    t = float(np.sqrt(n_rows))
+    check_number("n_rows", n_rows, above=0)
+    t = float(np.sqrt(float(n_rows)))
+    if epsilon > 0:
+        _check_size("epsilon", float(epsilon) / t, epsilon=epsilon, n_rows=n_rows)
+    if np.isfinite(C):
+        _check_size("C", t * float(C), C=C, n_rows=n_rows)
     return float(epsilon) / t, t * float(C)
+
+
+def _check_size(name, value, **given):
+    """Raise an error if a positive result overflows, or underflows to zero."""
+    if not 0 < value < np.inf:
+        arguments = " and ".join(f"{key}={float(number):g}" for key, number in given.items())
+        raise ValueError(f"{arguments} give no finite {name} above 0.")
 
 
 def epsilon_for_noise(noise: float, n_columns: int, *, level: float = 0.05) -> float:
@@ -215,6 +226,11 @@ def epsilon_for_noise(noise: float, n_columns: int, *, level: float = 0.05) -> f
     ``epsilon = noise * z`` with the normal quantile z of ``1 - level / (2 P)``. In the units of the
     report (variance one) epsilon is larger by the square root of the number of rows.
 
+    This is for rows without weights, or with weights 0 and 1. With weights ``w_i`` the variance of
+    a product is ``sum_i w_i K̃_ij^2 Var(n_i)``. It is ``noise^2`` if row i has noise of the variance
+    ``noise^2 / w_i``, like the mean of ``w_i`` measurements. If all rows have the same noise, a
+    product has at most the deviation ``noise * sqrt(max_i w_i)``: give that as `noise`.
+
     Examples
     --------
     >>> from psvm.problem import epsilon_for_noise
@@ -224,25 +240,27 @@ def epsilon_for_noise(noise: float, n_columns: int, *, level: float = 0.05) -> f
     check_number("noise", noise, least=0)
     check_integer("n_columns", n_columns, least=1)
     check_number("level", level, above=0, below=1)
-    epsilon = -float(noise) * ndtri(level / (2 * n_columns))
-    if not np.isfinite(epsilon):
-        raise ValueError(f"noise={noise:g} and level={level:g} give no finite epsilon.")
-    return float(epsilon)
+    epsilon = -float(noise) * float(ndtri(level / (2 * n_columns)))
+    if noise > 0 or np.isnan(epsilon):
+        _check_size("epsilon", epsilon, noise=noise, level=level)
+    return epsilon
 
 
-def C_for_noise(noise: float, n_rows: int, *, n_columns: int = 1, change: float = 1.0) -> float:
-    """The C with which noise in the matrix cannot change a value by more than a given amount.
+def C_for_noise(noise: float, n_rows: float, *, n_columns: int = 1, change: float = 1.0) -> float:
+    """The C that bounds the standard deviation of a value from noise in the object's entries.
 
     The technical report (section 2.4.4) fixes C by the strength of the measurement noise, without
-    a formula: the larger the noise, the smaller C. Here C bounds what the noise does to a value.
+    a formula: the larger the noise, the smaller C. Here C bounds what noise in the entries of a new
+    object does to its decision value. Single changes can be larger: one in three exceeds the
+    standard deviation, if the noise is Gaussian. Noise in the training rows is not considered.
 
     Parameters
     ----------
     noise : float
-        Standard deviation of independent noise in the entries of a column, as a share of the
+        Standard deviation of independent noise in the entries of a new object, as a share of the
         standard deviation of the column.
-    n_rows : int
-        Number of training rows L, which fixes the units.
+    n_rows : float
+        Number of training rows L, or the sum of their weights, which fixes the units.
     n_columns : int, default=1
         Number of columns in which noise may add up. 1 bounds the effect of each column by itself.
     change : float, default=1.0
@@ -267,10 +285,9 @@ def C_for_noise(noise: float, n_rows: int, *, n_columns: int = 1, change: float 
     (200.0, 100.0, 20.0)
     """
     check_number("noise", noise, above=0)
-    check_integer("n_rows", n_rows, least=1)
+    check_number("n_rows", n_rows, above=0)
     check_integer("n_columns", n_columns, least=1)
     check_number("change", change, above=0)
-    C = float(change) / float(noise) * float(np.sqrt(n_rows / n_columns))
-    if not np.isfinite(C):
-        raise ValueError(f"noise={noise:g} and change={change:g} give no finite C.")
+    C = float(change) / float(noise) * float(np.sqrt(float(n_rows) / n_columns))
+    _check_size("C", C, noise=noise, change=change)
     return C

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._progress import steps
 from .._threads import threads
-from .._validation import check_choice, check_integer, check_kind, shown
+from .._validation import check_choice, check_integer, check_kind, is_iterable, shown
 from ..kernels import Rescaled
 from ..matrix import FoldMoments, RowBlocks, as_dense, check_block, row_hashes
 from ._base import BasePSVM, check_psvm
@@ -205,9 +205,10 @@ def fit_sites(
     check_kind("model", model, BasePSVM)
     check_psvm(model)
     check_choice("held_out", held_out, ("fold", "site"))
-    sites = list(sites)
-    if not sites or not all(isinstance(site, SiteMoments) for site in sites):
+    every = list(sites) if is_iterable(sites) else []
+    if not every or not all(isinstance(site, SiteMoments) for site in every):
         raise TypeError(f"sites must be a list of SiteMoments, got {shown(sites)}.")
+    sites = every
     if is_measured(model) != (sites[0].plan.kernel is None):
         raise ValueError(
             f"{sites[0].name}: the sums are those of {_kernel(sites[0].plan)}, which "

@@ -187,7 +187,7 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         `has_information`; for ``kernel="dyadic"`` and linear models. "threshold": reject objects
         whose `confidence` is below `threshold`. "novelty": reject objects that are less like any
         support object of a `PSVC` than training objects are, see `support_similarity`. "range":
-        reject objects with a decision value outside the range of the training values, see
+        reject objects with a decision value outside the range of the training values or NaN, see
         `decision_range`; the bounds of the papers are stated for the others.
     threshold : float, default=None
         The least confidence, in the units of `response_method`; needed for ``rule="threshold"``.
@@ -212,7 +212,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     similarity_threshold_ : float
         For "novelty": objects with a smaller similarity are rejected.
     range_centre_, range_radius_ : float or ndarray
-        For "range": objects whose value is further from the centre than the radius are rejected.
+        For "range": objects whose value is further from the centre than the radius are rejected,
+        apart from rounding: half of the digits of the values' type.
     n_features_in_, feature_names_in_
         Those of the fitted classifier.
 
@@ -308,7 +309,8 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if self.rule == "novelty":
             self.similarity_threshold_ = similarity_threshold(model, X, self.quantile)
         if self.rule == "range":
-            self.range_centre_, self.range_radius_, _ = decision_range(model, X, sample_weight)
+            found = decision_range(model, X, sample_weight=sample_weight)
+            self.range_centre_, self.range_radius_ = found.centre, found.radius
         reject_label = self._choose_label(model.classes_)
         self.estimator_ = model
         self.classes_ = model.classes_

@@ -40,7 +40,9 @@ dual_coef_ : ndarray of shape (n_pairs, len(basis_))
 intercept_ : ndarray of shape (n_pairs,)
     The constants.
 capacity_ : ndarray of shape (n_pairs,)
-    ``m(f, X) / gamma = max_i |<w, x_i>|``, the scale-invariant capacity of the paper's bound.
+    ``m(f, X) / gamma = max_i |<w, x_i>|`` of the machine as solved. Without slack it is the
+    scale-invariant capacity of the paper's bound. With slack the smallest ``y_i f(x_i)`` is
+    below one and the capacity larger: `capacity` of `psvm.evaluation.decision_range`.
 capacity_bound_ : ndarray of shape (n_pairs,)
     ``||X'w||``, which the machine minimises, with weighted points; at least
     `capacity_` if all weights are at least one.
