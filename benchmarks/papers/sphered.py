@@ -40,7 +40,7 @@ def splits_of(name, run, quick):
 
 
 def training_part(name, split):
-    """Training points as the paper takes them, and the test points of a split."""
+    """The first training points of a split, as many as in the paper, and its test points."""
     X, y, train, test = raetsch(name)
     train = train[split][: SETS[name][0]]
     return X[train], y[train], X[test[split]], y[test[split]]
