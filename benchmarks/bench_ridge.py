@@ -1,4 +1,4 @@
-"""What a ridge would bring: sparse and full kernel ridge beside PSVCCV and GridSearchCV(SVC).
+"""What a ridge would bring: sparse and full kernel ridge beside GridSearchCV(SVC).
 
     python benchmarks/bench_ridge.py --splits 16
 
@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from bench_search import FIRST, GRID, SETS, WIDTHS, fitted, prepared
 from datasets import data_dir
-from psvm import PSVC, PSVCCV
+from psvm import PSVC
 from psvm.estimators._judge import ClassesJudge, PairJudge
 from psvm.solvers import exact_path
 from report import environment, markdown_table, write_section
@@ -147,12 +147,11 @@ def sparse_ridge(refit, whole):
 
 
 def one_split(split):
-    """Errors of SVC, PSVCCV, the ridge of all and the sparse one; support objects of three."""
+    """Errors of SVC, the ridge of all and the sparse one; support objects of the last and SVC."""
     X, y, X_test, y_test = prepared(split, False)
     unit = 1 / (X.shape[1] * X.var())
     theirs, _, _ = fitted(GridSearchCV(SVC(), GRID | {"gamma": unit * WIDTHS}, cv=5), X, y)
-    ours, _, _ = fitted(PSVCCV(), X, y)
-    errors = [100 * (1 - model.score(X_test, y_test)) for model in (theirs, ours)]
+    errors = [100 * (1 - theirs.score(X_test, y_test))]
     rows = Rows(X, y)
     gamma, ridge, whole = ridge_of_all(rows, unit)
     refit = Refit(rows, gamma, ridge)
@@ -161,7 +160,7 @@ def one_split(split):
         warnings.simplefilter("ignore")
         support, error = sparse_ridge(refit, whole)
     errors.append(error(X_test, y_test))
-    return *errors, ours.n_support_, len(support), len(theirs.best_estimator_.support_)
+    return *errors, len(support), len(theirs.best_estimator_.support_)
 
 
 def run(names, first, n_splits):
@@ -169,13 +168,13 @@ def run(names, first, n_splits):
     for name in names:
         found = np.array([one_split(SETS[name](i)) for i in range(first, first + n_splits)])
         cells = [name, f"{found[:, 0].mean():.2f}"]
-        for errors in found[:, 1:4].T:
+        for errors in found[:, 1:3].T:
             beyond = errors - found[:, 0]
             cells.append(f"{beyond.mean():+.2f} ({beyond.std(ddof=1) / np.sqrt(n_splits):.2f})")
-        rows.append([*cells, " / ".join(f"{size:.0f}" for size in found[:, 4:].mean(axis=0))])
+        rows.append([*cells, " / ".join(f"{size:.0f}" for size in found[:, 3:].mean(axis=0))])
         print(*rows[-1], sep="\t", flush=True)
-    header = ["set", "SVC", "PSVCCV - SVC", "ridge of all - SVC", "sparse ridge - SVC"]
-    return markdown_table([*header, "support objects of PSVCCV / sparse ridge / SVC"], rows)
+    header = ["set", "SVC", "ridge of all - SVC", "sparse ridge - SVC"]
+    return markdown_table([*header, "support objects of sparse ridge / SVC"], rows)
 
 
 if __name__ == "__main__":
