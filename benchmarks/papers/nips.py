@@ -61,7 +61,12 @@ def equivalence(name, C, epsilon):
     ]
 
 
-@table("NIPS", "Problem", "The problem with 1'K alpha = 0 (eqs. 5 and 11) beside ours without it")
+@table(
+    "NIPS",
+    "Problem",
+    "The problem with 1'K alpha = 0 (eqs. 5 and 11) beside ours without it",
+    cheap=True,
+)
 def problem(run):
     settings = [(0.5, 0.2), (0.2, 0.05), (2.0, 0.5), (1.0, 0.1)]
     tasks = [(n, C, e) for n in MATRICES for C, e in settings[: None if run.full else 2]]
@@ -307,7 +312,12 @@ def least_covering_bound(every):
     )
 
 
-@table("NIPS", "Range and rejection", "Test objects outside the range of the training values")
+@table(
+    "NIPS",
+    "Range and rejection",
+    "Test objects outside the range of the training values",
+    cheap=True,
+)
 def range_and_rejection(run):
     splits = range(50 if run.full else 10)
     found = {n: np.array(run.map(ranges, [(n, i) for i in splits])) for n in SETS}

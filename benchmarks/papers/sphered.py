@@ -161,7 +161,12 @@ def errors_of_bounds(name, split):
     return [errors, other]
 
 
-@table("Sphered", "Section 5 C", "Values of C above 2 that are said not to change the results")
+@table(
+    "Sphered",
+    "Section 5 C",
+    "Values of C above 2 that are said not to change the results",
+    cheap=True,
+)
 def bounds_of_section_5(run):
     sets = available()
     rows, other = [], []
@@ -220,7 +225,10 @@ def squeeze(seed, scale):
 
 
 @table(
-    "Sphered", "Figure 1", "Scaling along the hyperplane changes the radius, not m or the margin"
+    "Sphered",
+    "Figure 1",
+    "Scaling along the hyperplane changes the radius, not m or the margin",
+    cheap=True,
 )
 def figure_1(run):
     scales, seeds = (1.0, 0.3, 0.1, 0.01), range(50 if run.full else 5)
@@ -272,7 +280,12 @@ def map_changes(name, seed):
     return changes
 
 
-@table("Sphered", "Figure 2", "The S-SVM does not change under linear maps, the standard SVM does")
+@table(
+    "Sphered",
+    "Figure 2",
+    "The S-SVM does not change under linear maps, the standard SVM does",
+    cheap=True,
+)
 def figure_2(run):
     names, seeds = ("two clouds", "heart", "thyroid", "breast_cancer"), range(20 if run.full else 3)
     found = {n: np.array(run.map(map_changes, [(n, s) for s in seeds])) for n in names}
@@ -356,7 +369,9 @@ def bounds_in_words(found):
     )
 
 
-@table("Sphered", "Theorem 1", "The range of values, its bound, and the bound of the error")
+@table(
+    "Sphered", "Theorem 1", "The range of values, its bound, and the bound of the error", cheap=True
+)
 def theorem_1(run):
     found = {
         name: np.array(run.map(range_of_split, [(name, i) for i in splits_of(name, run, 3)]))

@@ -220,7 +220,7 @@ def protein_epsilon_cell(epsilon, c, seed):
     )
 
 
-@table("Report", "Table 7", "Proteins, error and support features by epsilon")
+@table("Report", "Table 7", "Proteins, error and support features by epsilon", cheap=True)
 def table_7(run):
     seeds = range(10 if run.full else 1)
     epsilons = list(PROTEIN_EPSILONS)

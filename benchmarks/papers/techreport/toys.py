@@ -50,7 +50,7 @@ def figure_6_cell(epsilon, sigma, seed):
     return [len(chosen), len(groups), 100 * float(wrong)]
 
 
-@table("Report", "Figure 6", "Toy selection of features, four groups of points")
+@table("Report", "Figure 6", "Toy selection of features, four groups of points", cheap=True)
 def figure_6(run):
     seeds = range(500 if run.full else 100)
     settings = [(20, 0.2), (10, 0.2), (20, 0.4)]
@@ -119,7 +119,12 @@ def figure_3_cell(kernel, seed):
     return [model.n_support_, *(100 * float(w) for w in wrong)]
 
 
-@table("Report", "Figure 3", "Toy classification, points and other points that describe them")
+@table(
+    "Report",
+    "Figure 3",
+    "Toy classification, points and other points that describe them",
+    cheap=True,
+)
 def figure_3(run):
     seeds = range(100 if run.full else 30)
     found = {
@@ -183,7 +188,7 @@ def fit_waves(kernel, parameter, X, y, new, fit):
     return model.n_support_, float(np.mean(model.predict(X[new]) != y[new]))
 
 
-@table("Report", "Figure 4", "Toy classification, points that describe each other")
+@table("Report", "Figure 4", "Toy classification, points that describe each other", cheap=True)
 def figure_4(run):
     seeds = range(100 if run.full else 30)
     draws = {k: np.array(run.map(figure_4_cell, [(k, s) for s in seeds])) for k in FIGURE_4_GRID}
@@ -243,7 +248,7 @@ FIGURE_5_SUPPORT = {"base": 7, "larger sigma": 5, "smaller C": 14}
 """Lecture notes, Figure 3.43, where C is 20, 20 and 0.6 and sigma 2, 4 and 2."""
 
 
-@table("Report", "Figure 5", "Toy regression with an outlier")
+@table("Report", "Figure 5", "Toy regression with an outlier", cheap=True)
 def figure_5(run):
     seeds = range(100 if run.full else 30)
     settings = {"base": (20, 2.0), "larger sigma": (20, 4.0), "smaller C": (0.6, 2.0)}
@@ -309,7 +314,7 @@ FIGURE_7_SUPPORT = (30, 11)
 """Lecture notes, Figure 3.45; the other panels are lost."""
 
 
-@table("Report", "Figure 7", "Toy selection of points in regression")
+@table("Report", "Figure 7", "Toy selection of points in regression", cheap=True)
 def figure_7(run):
     seeds = range(100 if run.full else 30)
     shares = [1e-7, 1e-5, 0.01, 0.1, 0.3]
