@@ -206,7 +206,7 @@ def table_11(run):
     why = (
         f"with the selection inside the folds the error on brain tumours is {brain[0]:.0f} % "
         f"(table: {BRAIN['E']}; always the larger class: {larger['brain tumour']:.0f}), with the "
-        f"selection outside in {outside['brain tumour'][2]:.0f} %; breast cancer has an honest "
+        f"selection outside {outside['brain tumour'][2]:.0f} %; breast cancer has an honest "
         f"area of {breast[1]:.2f} (table: {BREAST['area']}) and a best-threshold error of "
         f"{breast[2]:.0f} % (table: {BREAST['E']})."
     )

@@ -200,13 +200,14 @@ def table_1(run):
         "the P-SVM is never significantly worse on more than 5 % of the splits (and one)": (
             not lost.any()
         ),
-        "banana, RBF: the P-SVM is significantly better than each other method in some splits": (
-            banana.min() > 0
-        ),
         "the P-SVM has fewer support objects than the C-SVM on more than half of the tasks": (
             fewer > near.size / 2
         ),
     }
+    if run.full:  # a few splits would say nothing
+        claims[
+            "banana, RBF: the P-SVM is significantly better than each other method in some splits"
+        ] = banana.min() > 0
     why = (
         f"{near.sum()} of {near.size} errors of the P-SVM are the table's, the mean difference is "
         f"{gaps.mean():+.2f} points; it is significantly worse on more than one split (and 5 % "
