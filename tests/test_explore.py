@@ -154,7 +154,7 @@ def test_stand_ins_are_the_most_correlated(wide):
 
 
 def test_large_data_keep_what_entered_and_some_rows(rng):
-    K = sp.random_array((3000, 6000), density=0.01, format="csr", rng=rng)
+    K = sp.random_array((3000, 6000), density=0.01, format="csr", random_state=rng)
     y = K[:, :20].sum(axis=1) + 0.01 * rng.normal(size=3000)
     page = psvm.explore(K, y, cv=2, max_features=10, min_ratio=0.3)
     data = embedded(page)
