@@ -3,7 +3,7 @@
 """What the rows of a problem mean to its solutions: residuals and leverages.
 
 At a solution with the free variables A let Z be the columns of A of the standardised matrix and
-``M = (Z'Z)^-1``. The leverage of row i is ``z_i'M z_i``; where column a of A describes by row a,
+``M = (Z'Z)^-1``. The leverage of row i is ``z_i'M z_i``; where column a of A belongs to row a,
 ``M_aa`` and ``(M z_a)_a`` say what it means that the column leaves with its row. And the sigmoids
 that turn values of rows into the probabilities of two classes.
 
@@ -13,128 +13,87 @@ Contract: arrays of doubles with the shapes and orders that are named; nothing i
 from libc.math cimport exp, fabs, log1p, sqrt, INFINITY
 from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, dtrmm
-from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
+from scipy.linalg.cython_lapack cimport dpotrf, dtrtri
 
 import numpy as np
 
 
 def influences(
-    const double[::1, :] K, const Py_ssize_t[::1] place, const double[:, ::1] Q,
-    const Py_ssize_t[::1] used, const double[::1] y, const double[::1] l,
-    double[:, ::1] alphas, double share, double C, const Py_ssize_t[::1] own,
+    const double[::1, :] K, const Py_ssize_t[::1] place, const double[:, :] Q,
+    const Py_ssize_t[::1] used, const double[::1] y, const double[::1] alpha, double C,
+    const Py_ssize_t[::1] own,
 ):
-    """Influences of the rows on several solutions, which may be relaxed first.
+    """Influences of the rows on a solution.
 
     Parameters
     ----------
     K : of shape (L, at least P)
-        The standardised matrix, by columns.
+        Rows of the standardised matrix, by columns.
     place : of shape (P,)
         The columns of K that the variables belong to.
     Q : of shape (at least P, at least P)
-        ``K'K``, symmetric.
+        ``K'K`` of all rows, symmetric.
     used : of shape (P,)
         The rows and columns of Q that the variables belong to.
     y : of shape (L,)
-        The centred target.
-    l : of shape (at least P,)
-        ``K'y``, in the order of Q.
-    alphas : of shape (m, P)
-        The solutions. They are overwritten by the relaxed ones, which have gone `share` of the way
-        to the least squares of their free variables.
-    share : double
-        From 0 to 1.
+        The centred target of the rows.
+    alpha : of shape (P,)
+        The variables, none of them 0.
     C : double
         Variables at +-C are not free.
     own : of shape (P,)
-        The row by which each column describes; -1 if it is not among these.
+        The row that each column belongs to; -1 if it is not among these.
 
     Returns
     -------
-    residuals, leverages : ndarrays of shape (m, L)
-        ``y - K alpha``, and infinity for the leverages if the free columns depend on each other.
-    diagonals, crossings : ndarrays of shape (m, P)
+    residuals, leverages : ndarrays of shape (L,)
+        ``y - K alpha`` and ``z'M z``, infinity if the free columns depend on each other.
+    diagonals, crossings : ndarrays of shape (P,)
         ``M_aa`` and ``(M z_a)_a`` of the free variables whose rows are there; else 0.
     """
-    cdef Py_ssize_t m = alphas.shape[0], L = K.shape[0], P = alphas.shape[1], s, j, n, largest = 1
-    for s in range(m):
-        n = 0
-        for j in range(P):
-            n += alphas[s, j] != 0
-        largest = max(largest, n)
-    residuals, leverages = np.empty((m, L)), np.zeros((m, L))
-    diagonals, crossings = np.zeros((m, P)), np.zeros((m, P))
-    cdef double[:, ::1] residuals_ = residuals, leverages_ = leverages
-    cdef double[:, ::1] diagonals_ = diagonals, crossings_ = crossings
-    cdef double[::1] X = np.empty(L * largest), A = np.empty(largest * largest)
-    cdef double[::1] v = np.empty(largest)
-    cdef Py_ssize_t[::1] free = np.empty(largest, dtype=np.intp)
+    cdef Py_ssize_t L = K.shape[0], P = alpha.shape[0], j, n = 0
+    for j in range(P):
+        n += fabs(alpha[j]) < C
+    residuals, leverages = np.array(y), np.zeros(L)
+    diagonals, crossings = np.zeros(P), np.zeros(P)
+    cdef double[::1] residuals_ = residuals, leverages_ = leverages
+    cdef double[::1] diagonals_ = diagonals, crossings_ = crossings
+    cdef double[::1] X = np.empty(max(L * n, 1)), A = np.empty(max(n * n, 1))
+    cdef Py_ssize_t[::1] free = np.empty(max(n, 1), dtype=np.intp)
     cdef double a
     cdef int rows = <int> L, one = 1
-    cdef bint independent
     with nogil:
-        for s in range(m):
-            n = 0
-            for j in range(P):
-                if alphas[s, j] != 0 and fabs(alphas[s, j]) < C:
-                    free[n] = j
-                    n += 1
-            independent = _factorise(Q, used, &free[0], n, &A[0])
-            if independent and share > 0:
-                _relax(Q, used, &A[0], &l[0], &alphas[s, 0], share, &free[0], n, &v[0])
-            memcpy(&residuals_[s, 0], &y[0], L * sizeof(double))
-            for j in range(P):
-                if alphas[s, j] != 0:
-                    a = -alphas[s, j]
-                    daxpy(&rows, &a, <double*> &K[0, place[j]], &one, &residuals_[s, 0], &one)
-            if not independent:
-                for j in range(L):
-                    leverages_[s, j] = INFINITY
-            elif n:
-                _at_one(
-                    K, place, &free[0], n, &X[0], &A[0], &leverages_[s, 0],
-                    &diagonals_[s, 0], &crossings_[s, 0], own,
-                )
+        n = 0
+        for j in range(P):
+            a = -alpha[j]
+            daxpy(&rows, &a, <double*> &K[0, place[j]], &one, &residuals_[0], &one)
+            if fabs(alpha[j]) < C:
+                free[n] = j
+                n += 1
+        if not _factorise(Q, used, &free[0], n, &A[0]):
+            for j in range(L):
+                leverages_[j] = INFINITY
+        elif n:
+            _at_one(
+                K, place, &free[0], n, &X[0], &A[0], &leverages_[0], &diagonals_[0],
+                &crossings_[0], own,
+            )
     return residuals, leverages, diagonals, crossings
 
 
 cdef bint _factorise(
-    const double[:, ::1] Q, const Py_ssize_t[::1] used, const Py_ssize_t* free, Py_ssize_t n,
+    const double[:, :] Q, const Py_ssize_t[::1] used, const Py_ssize_t* free, Py_ssize_t n,
     double* A,
 ) noexcept nogil:
     # A = Cholesky factor of Q of the free ones, the lower triangle; whether there is one
     cdef Py_ssize_t k, p
-    cdef const double *line
     cdef int size = <int> n, info = 0
     for k in range(n):
-        line = &Q[used[free[k]], 0]
         for p in range(k, n):
-            A[p + k * n] = line[used[free[p]]]
+            A[p + k * n] = Q[used[free[k]], used[free[p]]]
     if n:
         dpotrf("L", &size, A, &size, &info)
     return info == 0
-
-
-cdef void _relax(
-    const double[:, ::1] Q, const Py_ssize_t[::1] used, double* A, const double* l, double* alpha,
-    double share, const Py_ssize_t* free, Py_ssize_t n, double* v,
-) noexcept nogil:
-    # The least squares of the free variables take the residual of the others.
-    cdef Py_ssize_t k, j
-    cdef const double *line
-    cdef int size = <int> n, one = 1, info
-    if n == 0:
-        return
-    for k in range(n):
-        v[k] = l[used[free[k]]]
-    for j in range(used.shape[0]):
-        if alpha[j] != 0:
-            line = &Q[used[j], 0]
-            for k in range(n):
-                v[k] -= alpha[j] * line[used[free[k]]]
-    dpotrs("L", &size, &one, A, &size, v, &size, &info)
-    for k in range(n):
-        alpha[free[k]] += share * v[k]
 
 
 cdef void _at_one(

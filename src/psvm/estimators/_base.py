@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -23,24 +22,20 @@ from .._progress import progress, steps
 from .._threads import map_blocks, threads
 from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
+from ..choice import POLICY, RULES, Calibration, RowsMachine, SharedMachines
 from ..kernels import Linear
 from ..matrix import BLOCK_BYTES, FoldMoments, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
-from ._calibration import Calibration, fit_steps
 from ._description import describe_for, is_measured, rounded
-from ._epsilon import choose_epsilon
 from ._kernel import KernelMixin
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
-from ._machine import Machine, finish_machine, relaxation_of
-from ._shared import fit_shared, is_crowded
-from ._sigmoid import fit_sigmoid
 from ._target import Labels
 
 if TYPE_CHECKING:
     from ._moments_plan import MomentsPlan
 
-SEARCHES = 6
-"""With more machines that are alike, epsilon is chosen for so many of them."""
+SOURCES = {"auto": "loo", "cv": "cv", "aicc": "aicc"}
+"""Where the losses come from that choose epsilon."""
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
 OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_", "fold_errors_")
@@ -158,7 +153,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         "C": Number(above=0, infinite=True),
         "epsilon": Either(Choice("auto", "cv", "aicc"), Number(least=0)),
         "epsilon_unit": Choice("absolute", "max"),
-        "relaxation": Either(Choice("auto"), Number(least=0, most=1)),
+        "rule": Choice(*RULES),
         "threshold": Choice("loo", "mean"),
         **LANDMARKS,
         **LIMITS,
@@ -175,7 +170,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         C: float = np.inf,
         epsilon: float | Literal["auto", "cv", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
-        relaxation: float | Literal["auto"] = "auto",
+        rule: Literal["best", "sparse"] = "best",
         threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
@@ -199,7 +194,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.C = C
         self.epsilon = epsilon
         self.epsilon_unit = epsilon_unit
-        self.relaxation = relaxation
+        self.rule = rule
         self.threshold = threshold
         self.kernel = kernel
         self.gamma = gamma
@@ -226,37 +221,13 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         Who knows the description, and solutions to start from in its columns, may give them.
         """
         with threads(), progress(type(self).__name__, self.verbose):
-            clock, machines, tasks = Clock(solver.max_time), [], target.tasks()
-            epsilon, unit = self.epsilon, self.epsilon_unit
-            some = target.shares and isinstance(epsilon, str)
-            describe = partial(describe_for, self, X, weights, target)
+            clock = Clock(solver.max_time)
             if description is None:
-                description = describe(some=some)
+                description = describe_for(self, X, weights, target)
             self._tell_landmarks(description)
-            starts = self._make_starts(len(tasks), description) if starts is None else starts
-            if target.shares:
-                machines = self._fit_shared(description, tasks, solver, clock)
-                if some and is_crowded(description, machines[0].solution):
-                    description = describe()
-                    self._tell_landmarks(description)
-                    machines = self._fit_shared(description, tasks, solver, clock)
-                tasks, starts = [], []
-            elif isinstance(epsilon, str) and target.alike and len(tasks) > SEARCHES:
-                epsilon, unit = self._common_share(description, tasks, target, clock, solver)
-            for task, start in zip(steps(tasks, "machine"), starts, strict=True):
-                part = description.part(task.rows)
-                problem = part.problem(task.target, self.C)
-                start = None if start is None else start[part.columns]
-                if isinstance(epsilon, str):
-                    limited = clock.limit(solver)
-                    chosen, near = self._choose(part, task.target, target, limited)
-                    start = near if start is None else start
-                else:
-                    chosen = epsilon * (problem.epsilon_max if unit == "max" else 1.0)
-                problem = problem.with_parameters(epsilon=chosen)
-                solution = clock.limit(solver).minimise(problem, start=start)
-                machine = finish_machine(self, part, task.target, problem, solution)
-                machines.append(machine)
+            n_machines = len(target.tasks())
+            starts = self._make_starts(n_machines, description) if starts is None else starts
+            machines = list(self._fit_machines(description, target, clock, solver, starts))
             self._keep(machines, description, target)
         if target.classifies:
             self._labels = Labels(target.classes, None, target.scheme)
@@ -264,58 +235,30 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self._tell(self.solutions_)
         return self
 
-    def _fit_shared(self, description, tasks, solver, clock):
-        """Machines that share their support."""
-        Y = np.array([task.target for task in tasks])
-        found = fit_shared(
-            description, Y, self.epsilon, self.epsilon_unit, relaxation_of(self), solver, clock
-        )
-        K, machines = description.problem(Y[0], np.inf).K, []
-        shifts = found.shifts if self.threshold == "loo" else np.zeros(len(Y))
-        asked = self.threshold == "loo" or self.probability
-        for y, alpha, shift, values in zip(Y, found.alphas, shifts, found.left_out, strict=True):
-            values, curve = values + shift, None
-            if self.probability:
-                fit = fit_steps if self.probability == "isotonic" else fit_sigmoid
-                curve = fit(values, y > 0, description.weights, found.unit)
-            values, b = values if asked else None, K.mean(y) + shift
-            machine = description.columns, K.means, K.norms, b, found.solution, alpha, curve, values
-            machines.append(Machine(*machine))
-        return machines
+    def _fit_machines(self, description, target, clock, solver, starts):
+        """What all machines have learnt, one after the other."""
+        tasks, probability = target.tasks(), getattr(self, "probability", False)
+        if target.shares:
+            Y = np.array([task.target for task in tasks])
+            machines = SharedMachines.of_rows(description, Y, solver)
+            solution = machines.solve(*self._chosen(machines, clock))
+            yield from machines.finish(solution, self.threshold, probability)
+            return
+        for task, start in zip(steps(tasks, "machine"), starts, strict=True):
+            part = description.part(task.rows)
+            machine = RowsMachine(part, task.target, self.C, target.classifies, solver)
+            epsilon, _, near = self._chosen(machine, clock)
+            start = near if start is None else start[part.columns]
+            yield machine.finish(machine.solve(epsilon, clock, start), self.threshold, probability)
 
-    def _choose(self, part, y, target, solver):
-        """The choice of epsilon for one machine."""
-        return choose_epsilon(
-            self.epsilon,
-            part,
-            y,
-            self.C,
-            solver,
-            classifies=target.classifies,
-            relaxation=relaxation_of(self),
-        )
-
-    def _common_share(self, description, tasks, target, clock, solver):
-        """A share of epsilon_max for machines that are alike, from some of them.
-
-        Each of these has its own best share, and the geometric mean serves all.
-
-        Returns
-        -------
-        epsilon, unit
-            As the parameters `epsilon` and `epsilon_unit`.
-        """
-        some = np.linspace(0, len(tasks) - 1, SEARCHES).round().astype(np.intp)
-        shares = []
-        for rows, y in steps((tasks[i] for i in some), "epsilon of machine"):
-            part = description.part(rows)
-            largest = part.problem(y, self.C).epsilon_max
-            if largest > 0:
-                chosen = self._choose(part, y, target, clock.limit(solver))
-                shares.append(chosen.epsilon / largest)
-        if not shares:
-            return self.epsilon, self.epsilon_unit
-        return float(np.exp(np.mean(np.log(shares)))), "max"
+    def _chosen(self, machine, clock):
+        """Epsilon of a machine, the clock, and a start of its solution."""
+        if not isinstance(self.epsilon, str):
+            return self.epsilon * (machine.largest if self.epsilon_unit == "max" else 1.0), clock, None
+        walk = machine.choose(SOURCES[self.epsilon], self.rule, clock)
+        if walk is None:
+            return POLICY.fallback * machine.largest, clock, None
+        return walk.epsilon, clock, walk.solution
 
     def _tell_landmarks(self, description):
         """Print how many training objects describe, if not all do and `verbose` is set."""

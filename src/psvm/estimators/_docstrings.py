@@ -7,29 +7,26 @@ C : float, default=inf
     Bound of the variables, ``-C <= alpha_j <= C``, in the units of columns of norm one.
 epsilon : "auto", "cv", "aicc" or float, default="auto"
     Correlation threshold in the units of columns of norm one: the larger it is, the fewer
-    support objects. "auto" follows the exact path of solutions and judges its leave-one-out
-    values, which come from the factor of each solution without another fit: by the log loss of
-    a sigmoid for classes, by the squared error for regression. It takes the largest epsilon whose
-    loss is within two standard errors, and a fifth, of the smallest loss. With more than 2048
-    columns it is "cv": the same with five folds, each with its own path. Folds depend only on
-    the content of the rows; equal rows share a fold. "aicc" minimises the corrected Akaike
-    criterion along one path. With more than six machines for classes, six of them choose, and
-    all use the geometric mean of their shares of ``||K̃'y||_inf``.
+    support objects. "auto" follows the exact path of solutions and compares the losses of
+    leave-one-out values, which come from the factor of each solution without another fit: the log
+    loss of a sigmoid for classes, the squared error for regression. "cv": the same with the losses
+    of five folds, each with its own path. Folds depend only on the content of the rows; equal
+    rows share a fold. "aicc" minimises the corrected Akaike criterion along one path. Each machine
+    has its own epsilon.
 epsilon_unit : {"absolute", "max"}, default="absolute"
     "max": a number `epsilon` is a share of ``||K̃'y||_inf``, the smallest epsilon for which all
     variables are 0. Shares from 0 to 1 suit a grid: they do not depend on the units and
     the size of the data, and each of several machines has its own maximum.
-relaxation : "auto" or float, default="auto"
-    How far the variables go from the solution, which is shrunken towards 0, to the least
-    squares of its support: 0 is the P-SVM itself, 1 least squares. The support and its
-    certificate are those of the solution. "auto" is 0.75 with ``epsilon="auto"``, which
-    allows a larger epsilon, and 0 with any other epsilon, with a finite C, and with
-    ``kernel="dyadic"``, which is meant for selecting columns.
+rule : {"best", "sparse"}, default="best"
+    How epsilon is chosen from the losses. "best": the smallest loss. "sparse": the largest epsilon
+    whose loss exceeds the smallest by at most one standard error of the difference: fewer support
+    objects at an error that is hardly larger.
 threshold : {"loo", "mean"}, default="loo"
     The constant of f. "mean": the mean of the target, which is right for the training objects.
     New objects are not their own neighbours: where the diagonal of K is strong, their values
     are shifted. "loo": the shift is taken from the leave-one-out values, as the mean of their
-    residuals for numbers, and for classes as the middle of a sigmoid that is fitted to them.
+    residuals for numbers, and for classes as the middle of a sigmoid that is fitted to them. It
+    counts as far as it is larger than its standard error.
 kernel : {"rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "matern", \
 "rational_quadratic", "plummer", "sine", "tanimoto", "jaccard", "histogram_intersection", \
 "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment", "precomputed", "dyadic"}, \
@@ -41,14 +38,10 @@ Kernel or callable, default="rbf"
     is any matrix, its columns are fixed descriptive objects.
 landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
 object with fit, default=None
-    The descriptive vectors z_j. None means the (distinct) training vectors, or some of them if
-    there are more than 2,000: 700 of just over 2,000, 1,245 of 20,000, 1,861 of 100,000, and at
-    least a fifth of that number of each class if pairs of classes have machines. If half of them
-    would have a clearly larger squared error (11 %, or 3 % for two classes), more are landmarks:
-    up to 2,000, and 1,732 of 20,000. The choice depends on the content of the rows, not on their
-    order, `epsilon` or `C`, and a weight of 2 is the same as repeating the row. Of 1,000 to 2,000
-    training vectors of several classes 462 to 550 are landmarks if machines share their support
-    and epsilon is chosen, unless the support needs more than 60 % of them; then all are.
+    The descriptive vectors z_j. None means the distinct training vectors, or some of them if
+    there are more than 2,000: 700 of just over 2,000, 1,224 of 20,000, 547 of 100,000, 500 of more.
+    Small classes have more than their share. The choice depends on the content of the rows, not
+    on their order, and a weight of 2 is the same as repeating the row.
     "all": all training vectors. "kmeans": centres
     of clusters of the training vectors; a number is short for that many centres. "random":
     some of the training vectors, drawn in proportion to their weight. "pca": the leading
@@ -81,8 +74,7 @@ verbose : bool, default=False
     Print a line about each solution, and show progress and the time left on stderr if the fit
     takes more than two seconds.
 alpha_ : ndarray of shape (P,) or (n_machines, P)
-    The dual variables, relaxed if `relaxation` says so (those of the solution itself are in
-    `solution_`); one per training object, landmark or column. A repeated training vector
+    The dual variables; one per training object, landmark or column. A repeated training vector
     has its variable at its first row. With several machines
     (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
     other arrays have a row for each.
@@ -116,13 +108,8 @@ loo_decision_ : ndarray
     ``threshold="mean"``, unless `probability` is set.
 loo_error_ : float
     Leave-one-out error: the share of wrong labels, or the mean squared error.
-held_out_error_ : float
-    After a fit to `RowBlocks`: the mean squared error on held-out rows, with targets -1 and +1
-    for classes.
-fold_errors_ : ndarray of shape (n_folds,)
-    Held-out error of each fold.
 plan_, sums_ : MomentsPlan and FoldMoments
-    After a fit to `RowBlocks`: what was summed, and the sums. Not saved in model files.
+    After a fit to sums over rows: what was summed, and the sums. Not saved in model files.
 dual_gap_ : float
     Duality gap: the objective is at most this far above its minimum. With several machines,
     the largest gap.

@@ -16,20 +16,17 @@ from .._typing import (
     KernelLike,
     MatrixLike,
     RandomState,
-    StrPath,
     available_if,
 )
-from ..matrix import RowBlocks, is_dask
+from ..choice import Calibration
+from ..matrix import RowBlocks
 from ..solvers import Solver
-from ._base import BasePSVM, check_psvm
-from ._calibration import Calibration
+from ._base import BasePSVM
 from ._docstrings import PARAGRAPHS
-from ._fit_blocks import BlockOptions, fit_blocks
-from ._fit_dask import answered, fit_dask
+from ._fit_any import fit_any
+from ._fit_dask import answered
 from ._incremental import add_rows, take_rows
 from ._kernel import kernel_name
-from ._passes import in_parts, rows_of
-from ._target import prepare
 
 
 def has_probability(model):
@@ -58,18 +55,17 @@ class PSVC(ClassifierMixin, BasePSVM):
 
     Parameters
     ----------
-    {C, epsilon, epsilon_unit, relaxation, threshold}
+    {C, epsilon, epsilon_unit, rule, threshold}
     {kernel, gamma, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
     class_weight : dict or "balanced", default=None
         Weights of the classes, multiplied by the sample weights. Not for multi-label targets.
     multi_class : {"auto", "shared", "ovo", "ovr"}, default="auto"
-        Machines for more than two classes. "ovo": one for each pair of classes, which vote; the
-        sums of their values break ties. "ovr": one for each class against the rest, each with its
-        own support objects. "shared": like "ovr", with one common set of support objects, which is
-        usually smaller; it needs ``C=inf`` and products of all columns. "auto" is "shared"
-        with ``epsilon="auto"``, ``C=inf`` and at most 2048 columns, and "ovo" otherwise.
+        Machines for more than two classes. "auto" and "ovo": one for each pair of classes, which
+        vote; the sums of their values break ties. "ovr": one for each class against the rest, each
+        with its own support objects. "shared": like "ovr", with one common set of support objects,
+        which is usually smaller; it needs ``C=inf`` and products of all columns.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         With ``multi_class="ovo"`` and more than two classes: one decision value per class ("ovr")
         or per pair of classes ("ovo").
@@ -87,7 +83,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         Turns decision values into probabilities, if `probability` is set.
     {alpha_, landmarks_, support_, support_objects_, n_support_, coef_, intercept_, offset_}
     {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
-    {held_out_error_, fold_errors_, plan_, sums_}
+    {plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
@@ -115,12 +111,12 @@ class PSVC(ClassifierMixin, BasePSVM):
     >>> PSVC(kernel="dyadic", epsilon=3.5).fit(K, y).support_
     array([ 7, 42])
 
-    Three classes have three machines, which share their support objects:
+    Three classes have three machines, one for each pair:
 
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = PSVC().fit(X, y)
-    >>> model.alpha_.shape, bool(model.score(X, y) > 0.95 and model.n_support_ < 20)
+    >>> model.alpha_.shape, bool(model.score(X, y) > 0.95 and model.n_support_ < 50)
     ((3, 150), True)
     """
 
@@ -140,7 +136,7 @@ class PSVC(ClassifierMixin, BasePSVM):
         C: float = np.inf,
         epsilon: float | Literal["auto", "cv", "aicc"] = "auto",
         epsilon_unit: Literal["absolute", "max"] = "absolute",
-        relaxation: float | Literal["auto"] = "auto",
+        rule: Literal["best", "sparse"] = "best",
         threshold: Literal["loo", "mean"] = "loo",
         kernel: KernelLike = "rbf",
         gamma: float | Literal["scale", "auto"] = "scale",
@@ -169,7 +165,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             C=C,
             epsilon=epsilon,
             epsilon_unit=epsilon_unit,
-            relaxation=relaxation,
+            rule=rule,
             threshold=threshold,
             kernel=kernel,
             gamma=gamma,
@@ -205,10 +201,6 @@ class PSVC(ClassifierMixin, BasePSVM):
         X: MatrixLike | RowBlocks,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        standardize: bool = False,
-        checkpoint: StrPath | None = None,
-        qr: bool = False,
     ) -> Self:
         """Fit the model.
 
@@ -223,30 +215,12 @@ class PSVC(ClassifierMixin, BasePSVM):
             Labels of two or more classes; or a matrix of 0 and 1 if labels may occur together.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as repeating the row.
-        standardize : bool, default=False
-            For `RowBlocks` and dask collections: whether to scale the features to mean 0 and
-            variance 1, as `sklearn.preprocessing.StandardScaler` does. New objects are scaled
-            in the same way.
-        checkpoint : str or path-like, default=None
-            For `RowBlocks`: a file that keeps the sums so far. An interrupted fit continues
-            from there; the file is removed at the end.
-        qr : bool, default=False
-            For `RowBlocks`: whether to refine the solution by a triangular factor of the rows, for
-            columns that are almost combinations of each other. It takes one more pass.
 
         Returns
         -------
         self : PSVC
         """
-        options = BlockOptions(standardize, checkpoint, qr)
-        if in_parts(X):
-            rows = rows_of(X, y, sample_weight, type(self).__name__)
-            fit = fit_dask if is_dask(X) else fit_blocks
-            return fit(self, rows, options)
-        options.refuse()
-        solver = check_psvm(self)
-        X, labels, weights = prepare(self, X, y, sample_weight)
-        return self._fit(X, labels, weights, solver)
+        return fit_any(self, X, y, sample_weight)
 
     @available_if(_reads_blocks)
     def partial_fit(
@@ -369,7 +343,7 @@ class PSVR(RegressorMixin, BasePSVM):
 
     Parameters
     ----------
-    {C, epsilon, epsilon_unit, relaxation, threshold}
+    {C, epsilon, epsilon_unit, rule, threshold}
     {kernel, gamma, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
@@ -378,7 +352,7 @@ class PSVR(RegressorMixin, BasePSVM):
     ----------
     {alpha_, landmarks_, support_, support_objects_, n_support_, coef_, intercept_, offset_}
     {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
-    {held_out_error_, fold_errors_, plan_, sums_}
+    {plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
 
@@ -409,10 +383,6 @@ class PSVR(RegressorMixin, BasePSVM):
         X: MatrixLike | RowBlocks,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        standardize: bool = False,
-        checkpoint: StrPath | None = None,
-        qr: bool = False,
     ) -> Self:
         """Fit the model.
 
@@ -427,30 +397,12 @@ class PSVR(RegressorMixin, BasePSVM):
             Regression targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the squared errors; a weight of 2 is the same as repeating the row.
-        standardize : bool, default=False
-            For `RowBlocks` and dask collections: whether to scale the features to mean 0 and
-            variance 1, as `sklearn.preprocessing.StandardScaler` does. New objects are scaled
-            in the same way.
-        checkpoint : str or path-like, default=None
-            For `RowBlocks`: a file that keeps the sums so far. An interrupted fit continues
-            from there; the file is removed at the end.
-        qr : bool, default=False
-            For `RowBlocks`: whether to refine the solution by a triangular factor of the rows, for
-            columns that are almost combinations of each other. It takes one more pass.
 
         Returns
         -------
         self : PSVR
         """
-        options = BlockOptions(standardize, checkpoint, qr)
-        if in_parts(X):
-            rows = rows_of(X, y, sample_weight, type(self).__name__)
-            fit = fit_dask if is_dask(X) else fit_blocks
-            return fit(self, rows, options)
-        options.refuse()
-        solver = check_psvm(self)
-        X, numbers, weights = prepare(self, X, y, sample_weight)
-        return self._fit(X, numbers, weights, solver)
+        return fit_any(self, X, y, sample_weight)
 
     @available_if(_reads_blocks)
     def partial_fit(

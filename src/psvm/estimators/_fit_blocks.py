@@ -1,71 +1,78 @@
 """A fit to rows that are read in parts: blocks, or chunks on workers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from sklearn.base import is_classifier
 
 from .._atomic import check_writable
+from .._folds import N_FOLDS
 from .._progress import progress, steps
 from .._threads import threads
-from .._typing import StrPath
 from .._validation import check_path
-from ..matrix import gathered_blocks
+from ..choice import LARGEST_GRAM
+from ..matrix import can_be_centred, gathered_blocks
 from ._base import check_psvm
 from ._checkpoint import Checkpoint
+from ._description import describe, digests_of, is_measured
 from ._fit_moments import fit_moments
+from ._kernel import kernel_name
+from ._landmarks import MOST, landmarks_for
 from ._moments_plan import MomentsPlan
-from ._passes import factor_rows, sum_rows, survey_rows
+from ._passes import factor_rows, gathered_rows, sum_rows, survey_rows
+from ._plan_parts import kernel_for
+from ._row_survey import SAMPLE
+from ._target import target_of
 
 
-@dataclass(frozen=True)
-class BlockOptions:
-    """How a fit to `RowBlocks` goes."""
+def streams(model, X, target):
+    """Whether rows in memory are summed block by block, as rows in blocks are.
 
-    standardize: bool = False
-    """As for `MomentsPlan.make`."""
-    checkpoint: StrPath | None = None
-    """A file from which an interrupted fit goes on."""
-
-    qr: bool = False
-    """Whether the solution is refined by a triangular factor of the rows."""
-
-    def refuse(self):
-        """Refuse options that are set: X is a matrix."""
-        if self.standardize or self.qr or self.checkpoint is not None:
-            raise ValueError(
-                "standardize, checkpoint and qr are options of a fit to RowBlocks. Scale a matrix "
-                "by StandardScaler in a pipeline, or use RowBlocks(X, y)."
-            )
+    There are more of them than describe, and nothing asks for all rows at once.
+    """
+    if X.shape[0] <= MOST or model.solver != "auto" or model.warm_start or target.scheme == "multilabel":
+        return False
+    name = kernel_name(model.kernel)
+    if name == "dyadic":
+        return X.shape[0] > SAMPLE and X.shape[1] <= LARGEST_GRAM and can_be_centred(X)
+    vectors = getattr(model.kernel, "takes_vectors", True) and name != "precomputed"
+    every = isinstance(model.landmarks, str) and model.landmarks in ("all", "pca")
+    return vectors and not every
 
 
-def fit_blocks(model, rows, options):
+def fit_blocks(model, rows):
     """Fit a `PSVC` or `PSVR` to rows that are read in parts.
 
     Rows that can be read again are read three times: for the survey, for the sums, and for the
-    certificate. An iterator is read once, and its first blocks are the survey.
+    certificate. An iterator is read once, and its first blocks are the survey. So few rows that all
+    of them describe are taken into memory.
 
     Parameters
     ----------
     model : PSVC or PSVR
     rows : RowBlocks or DaskRows
-    options : BlockOptions
 
     Returns
     -------
     PSVC or PSVR
         The model, fitted.
     """
-    check_psvm(model)
-    if options.qr and not rows.rereadable:
+    solver = check_psvm(model)
+    if rows.qr and not rows.rereadable:
         raise ValueError("qr=True reads the rows once more, which an iterator does not allow.")
-    if options.checkpoint is not None:
-        check_path("checkpoint", options.checkpoint)
-        check_writable(options.checkpoint)
+    if rows.checkpoint is not None:
+        check_path("checkpoint", rows.checkpoint)
+        check_writable(rows.checkpoint)
     with threads(), progress(type(model).__name__, model.verbose):
+        options = rows
         survey, rows = survey_rows(rows, labels=is_classifier(model))
+        names = rows.feature_names
+        if fits_in_memory(survey, rows):
+            return _fit_few(model, rows, survey, options.standardize, names, solver)
         plan = MomentsPlan.make(
-            model, survey, standardize=options.standardize, feature_names=rows.feature_names
+            model,
+            survey,
+            standardize=options.standardize,
+            n_folds=N_FOLDS if model.epsilon == "cv" else 0,
+            feature_names=names,
         )
         checkpoint = None
         if options.checkpoint is None:
@@ -82,6 +89,31 @@ def fit_blocks(model, rows, options):
     if checkpoint is not None:
         checkpoint.remove()
     return model
+
+
+def fits_in_memory(survey, rows):
+    """Whether all distinct rows describe, so that the rows may be in memory together."""
+    whole = survey.bound is None and getattr(rows, "ended", True)
+    return whole and 0 < survey.n_distinct <= MOST
+
+
+def _fit_few(model, rows, survey, standardize, names, solver):
+    """Fit a model to rows that are few enough to be in memory."""
+    X, y, weights = gathered_rows(rows, survey)
+    vars(model).pop("feature_names_in_", None)
+    if names is not None:
+        model.feature_names_in_ = np.asarray(names, dtype=object)
+    model.n_features_in_ = X.shape[1]
+    # the checks of rows in memory, without their names
+    target, weights = target_of(model, y, weights)
+    description = None
+    if standardize and not is_measured(model):
+        kernel = kernel_for(model, survey, True)
+        landmarks = landmarks_for(model, X, weights, kernel)
+        options = {"cache_size": model.cache_size, "dtype": model.dtype}
+        digests = digests_of(X, kernel)
+        description = describe(X, weights, kernel, landmarks=landmarks, digests=digests, **options)
+    return model._fit(X, target, weights, solver, description)
 
 
 def _sum_on(plan, blocks, checkpoint):

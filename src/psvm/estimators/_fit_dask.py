@@ -6,11 +6,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress, say
 from .._validation import check_X_y
+from ..choice import LARGEST_GRAM
 from ..matrix import DaskMatrix, DaskRows, import_dask, is_dask
 from ._base import check_psvm
 from ._fit_blocks import fit_blocks
 from ._kernel import kernel_name
-from ._target import LARGEST_GRAM, Labels, target_of
+from ._target import Labels, target_of
 
 NOT_FOR_PREDICTION = (
     *("plan_", "sums_", "_survey", "solution_", "solutions_", "loo_decision_", "landmarks_"),
@@ -18,7 +19,7 @@ NOT_FOR_PREDICTION = (
 """Fitted attributes that need not travel to the chunks of new objects."""
 
 
-def fit_dask(model, rows, options):
+def fit_dask(model, rows):
     """Fit a `PSVC` or `PSVR` to dask collections.
 
     Rows are surveyed, summed and checked chunk by chunk where they are, and sums are added up in a
@@ -29,7 +30,6 @@ def fit_dask(model, rows, options):
     ----------
     model : PSVC or PSVR
     rows : DaskRows
-    options : BlockOptions
 
     Returns
     -------
@@ -37,18 +37,8 @@ def fit_dask(model, rows, options):
         The model, fitted.
     """
     solver = check_psvm(model)
-    if options.checkpoint is not None:
-        raise ValueError(
-            "checkpoint is an option of a fit to RowBlocks; chunks that dask has lost are computed "
-            "again."
-        )
     if kernel_name(model.kernel) != "dyadic" or rows.n_features <= LARGEST_GRAM:
-        return fit_blocks(model, rows, options)
-    if options.qr:
-        raise ValueError(
-            f"qr=True is for sums of at most {LARGEST_GRAM} columns; the fit to more of them "
-            "forms no sums."
-        )
+        return fit_blocks(model, rows)
     return _fit_wide(model, rows, solver)
 
 
@@ -66,7 +56,7 @@ def _fit_wide(model, rows, solver):
             ensure_min_samples=2,
             multi_output=True,
         )
-        target, weights = target_of(model, y, weights, matrix.shape)
+        target, weights = target_of(model, y, weights)
         vars(model).pop("feature_names_in_", None)
         if rows.feature_names is not None:
             model.feature_names_in_ = rows.feature_names

@@ -22,20 +22,9 @@ FITTED = ("cluster_centers_", "means_", "components_")
 """Where a fitted object may have vectors that describe."""
 MOST = 2_000
 """Up to so many distinct training objects describe unless the user says which."""
-FEW = 700
-"""Of hardly more than that, so many describe unless more of them pay."""
-SHARED_MOST, SHARED_FEW = 1_000, 550
-"""The same for machines that share their support, beside `MOST` objects: they may be fewer, as they
-serve all classes, and the final support tells whether they were enough."""
-PER_CLASS = 5
-"""A class has at least one in so many of them, if pairs of classes have machines of their own."""
-PAYS, PAYS_PAIR = 0.11, 0.03
-"""More of them pay if the last doubling has lowered the squared error by more than this share: as
-many times more as it is larger. Of the targets -1 and +1 of two classes much stays that no object
-explains."""
-WORK, WORK_SEVERAL = 6e10, 2.5e10
-"""Products of kernel values in a Gram matrix that take a few seconds, with the path of one machine
-and with those of several."""
+FEW, FEWEST, WORK = 700, 500, 3e10
+"""Of just over `MOST`, so many describe, slowly more with their number, as far as that many products
+of kernel values in a Gram matrix allow, but at least `FEWEST`."""
 LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 
@@ -120,77 +109,39 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     return {"kmeans": _centres, "random": _sample, "pca": _directions}[rule](X, weights, count, rng)
 
 
-class Draw:
-    """Training objects in an order that depends on their content only; the first ones describe.
+def n_drawn(n_distinct):
+    """How many of so many training objects describe."""
+    if n_distinct <= MOST:
+        return n_distinct
+    return int(np.clip(np.sqrt(WORK / n_distinct), FEWEST, FEW * (n_distinct / MOST) ** 0.25))
+
+
+def drawn_rows(hashes, codes, count):
+    """The rows that describe, drawn by their content only.
 
     Parameters
     ----------
-    X : checked objects
-    weights : ndarray of shape (L,)
-    digests : list of bytes
-        The content of the rows.
-    classes : ndarray of shape (L,) or None
-        Classes each pair of which has a machine of its own, which needs objects of both.
-    several : bool, default=False
-        Whether there are several machines.
-    pair : bool, default=False
-        Whether the target is that of two classes.
+    hashes : ndarray of shape (n,)
+        Equal for equal rows. Their order is as good as any draw.
+    codes : ndarray of int of shape (n,) or None
+        Classes: pairs of them need objects of both.
+    count : int
+        About how many are drawn.
 
-    Attributes
-    ----------
-    n_distinct : int
-        The number of distinct objects with weight.
+    Returns
+    -------
+    ndarray of int, increasing
     """
-
-    def __init__(self, X, weights, digests, classes, *, several=False, pair=False):
-        self._work, self._pays = WORK_SEVERAL if several else WORK, PAYS_PAIR if pair else PAYS
-        content = np.unique(digests, return_inverse=True)[1]
-        order = np.lexsort((content, _shuffled(X, content)))
-        order = order[weights[order] > 0]
-        self.n_distinct = len(np.unique(content[order]))
-        self._classes = []
-        for c in [None] if classes is None else np.unique(classes[order]):
-            members = order if c is None else order[classes[order] == c]
-            first = np.unique(content[members], return_index=True)[1]
-            self._classes.append(members[np.sort(first)])
-
-    @property
-    def few(self):
-        """How many describe unless more of them pay: slowly more with the number of rows."""
-        return int(FEW * (self.n_distinct / MOST) ** 0.25)
-
-    @property
-    def shared(self):
-        """How many describe machines that share their support, unless these need most of them."""
-        return int(SHARED_FEW * (self.n_distinct / MOST) ** 0.25)
-
-    @property
-    def many(self):
-        """How many describe where more of them pay: as many as the time allows."""
-        return max(self.few, min(MOST, int(np.sqrt(self._work / self.n_distinct))))
-
-    def worth(self, gain):
-        """How many describe where the last doubling has lowered the squared error by this share."""
-        return int(np.clip(self.few * gain / self._pays, self.few, self.many))
-
-    def rows(self, count):
-        """The rows of about so many objects, increasing; each class has its share or more."""
-        drawn = [
-            members[: max(round(count * len(members) / self.n_distinct), count // PER_CLASS)]
-            for members in self._classes
-        ]
-        return np.sort(np.concatenate(drawn))
-
-
-def _shuffled(X, content):
-    """Numbers that shuffle the rows by their content.
-
-    Vectors are rounded first, so that the last digits, in which processors differ, do not decide.
-    """
-    if X.ndim == 1:
-        return content
-    with np.errstate(over="ignore"):
-        return np.unique(row_digests(X.astype(np.float32)), return_inverse=True)[1]
+    rows = np.unique(hashes, return_index=True)[1]
+    if count >= len(rows):
+        return np.sort(rows)
+    codes = np.zeros(len(hashes), dtype=np.intp) if codes is None else codes
+    present, drawn = np.unique(codes[rows]), []
+    for c in present:
+        members = rows[codes[rows] == c]
+        share = round(count * len(members) / len(rows))
+        drawn.append(members[: max(share, count // (2 * len(present)))])
+    return np.sort(np.concatenate(drawn))
 
 
 def _is_count(rule):

@@ -36,7 +36,7 @@ from ._base import BasePSVM, check_psvm
 from ._description import rounded
 from ._plan_parts import plan_parts
 from ._row_survey import RowSurvey
-from ._target import Labels, Numbers
+from ._target import Labels, Numbers, labels_for
 
 MOST_FOLDS = 100
 """Each has sums of its own."""
@@ -65,6 +65,8 @@ class MomentsPlan:
         Weights of the classes, which are multiplied with those of the rows.
     n_outputs : int or None
         The number of columns of a y of numbers; None if it has one dimension.
+    object_classes : ndarray of int or None
+        The numbers of the classes of the descriptive objects, if they are rows.
     origin : ndarray of shape (P + T,)
         About the means of the columns of K and of the targets, around which is summed.
     n_features : int
@@ -103,6 +105,7 @@ class MomentsPlan:
     origin: np.ndarray
     n_features: int
     feature_names: np.ndarray | None = None
+    object_classes: np.ndarray | None = None
     n_folds: int = N_FOLDS
     dtype: Any = np.float64
     own: None = field(default=None, init=False)
@@ -131,7 +134,7 @@ class MomentsPlan:
             sparse rows have variance 1 only. The columns of ``kernel="dyadic"`` are always
             standardised.
         n_folds : int, default=5
-            Folds of the cross-validation.
+            Folds of the cross-validation; 0 for none.
         feature_names : array-like of str, default=None
             Names of the columns of X.
 
@@ -142,7 +145,7 @@ class MomentsPlan:
         check_kind("model", model, BasePSVM)
         check_kind("survey", survey, RowSurvey)
         check_flag("standardize", standardize)
-        check_integer("n_folds", n_folds, least=2, most=MOST_FOLDS)
+        check_integer("n_folds", n_folds, least=0, most=MOST_FOLDS)
         check_psvm(model)
         parts = plan_parts(model, survey, standardize, feature_names)
         objects, classes, d = parts["objects"], parts["classes"], len(survey.means)
@@ -164,6 +167,11 @@ class MomentsPlan:
         return self.n_outputs or 1
 
     @property
+    def n_classes(self) -> int:
+        """The number of classes whose sums are kept apart: pairs of them have machines."""
+        return 1 if self.classes is None or len(self.classes) == 2 else len(self.classes)
+
+    @property
     def n_columns(self) -> int:
         """P, the number of columns of K."""
         return len(self.origin) - self.n_targets
@@ -173,12 +181,17 @@ class MomentsPlan:
         """Places of the columns among all, and how many there are."""
         return np.arange(self.n_columns), self.n_columns
 
-    @property
-    def target(self) -> Labels | Numbers:
-        """`Labels` or `Numbers` without any rows."""
+    def target_for(self, model: Any) -> Labels | Numbers:
+        """`Labels` or `Numbers` without any rows, with the scheme of a model."""
         if self.classes is None:
             return Numbers(np.empty(0 if self.n_outputs is None else (0, self.n_outputs)))
-        return Labels(self.classes, None, "ovo" if len(self.classes) == 2 else "ovr")
+        return labels_for(model, self.classes, None)
+
+    def columns_of(self, classes: list[int] | None) -> np.ndarray:
+        """The columns that belong to rows of some classes; all of them if that is not known."""
+        if classes is None or self.object_classes is None:
+            return np.arange(self.n_columns)
+        return np.flatnonzero(np.isin(self.object_classes, classes))
 
     @cached_property
     def key(self) -> str:
@@ -186,7 +199,8 @@ class MomentsPlan:
         digest = hashlib.blake2b(digest_size=16)
         for part in (*_content(self.kernel), self.objects, self.classes, self.class_factors):
             _feed(digest, part)
-        for part in (self.n_outputs, self.origin, self.n_features, self.n_folds, str(self.dtype)):
+        numbers = self.n_outputs, self.origin, self.n_features, self.n_folds, str(self.dtype)
+        for part in numbers:
             _feed(digest, part)
         return digest.hexdigest()
 
@@ -250,18 +264,20 @@ class MomentsPlan:
 
     def start(self) -> FoldSums:
         """Sums without rows."""
-        return FoldSums(self.origin, self.n_targets, self.n_folds)
+        return FoldSums(self.origin, self.n_targets, self.n_folds, self.n_classes)
 
     def add(self, sums: FoldSums, block: RowBlock) -> None:
         """Add the rows of a block to sums."""
         block = check_block(block, self.n_features)
         rows, Y, weights = self._rows(block)
-        folds = self.folds_of(block.X[rows])
-        order = np.argsort(folds, kind="stable")
+        parts = self.folds_of(block.X[rows]) * self.n_classes
+        if self.n_classes > 1:
+            parts += Y.argmax(axis=1)
+        order, n_parts = np.argsort(parts, kind="stable"), (self.n_folds + 1) * self.n_classes
         tiles, room = self._tiles(len(rows))
         for tile in tiles:
             some = order[tile]
-            ends = np.searchsorted(folds[some], np.arange(self.n_folds + 1), side="right")
+            ends = np.searchsorted(parts[some], np.arange(n_parts), side="right")
             sums.add(self._centred(block.X[rows[some]], Y[some], room), weights[some], ends)
         if not np.isfinite(sums.sums).all():
             raise ValueError(
@@ -315,6 +331,8 @@ class MomentsPlan:
 
     def folds_of(self, X: Stored) -> np.ndarray:
         """The fold of each row; `n_folds` for those that describe, which are in no fold."""
+        if self.n_folds == 0:
+            return np.zeros(X.shape[0], dtype=np.intp)
         hashes = row_hashes(X)
         folds = hashed_folds(hashes, self.n_folds)
         if self.objects is not None:

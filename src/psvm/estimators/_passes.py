@@ -1,7 +1,9 @@
 """Passes over rows, in blocks or in chunks on workers: what they are, and their sums."""
 
+import numpy as np
+
 from .._progress import say, steps
-from ..matrix import DaskRows, RowBlocks, gathered_blocks, is_dask
+from ..matrix import DaskRows, RowBlocks, gathered_blocks, is_dask, stacked_rows
 from ._row_survey import SAMPLE, survey_of
 
 AMPLE = 2
@@ -50,6 +52,26 @@ def sum_rows(plans, rows):
     return [its.moments(plan.key) for plan, its in zip(plans, sums, strict=True)]
 
 
+def gathered_rows(rows, survey):
+    """X, y and weights of rows that are in memory together.
+
+    Of more rows than the sample holds, which has all distinct ones, each is there once with the
+    weight of all that are equal.
+    """
+    if survey.n_rows > SAMPLE:
+        sample = survey.sample
+        return sample.X, sample.y, sample.weights
+    parts = list(rows)
+    weights = None
+    if any(part.sample_weight is not None for part in parts):
+        weights = [
+            np.ones(len(p.y)) if p.sample_weight is None else p.sample_weight for p in parts
+        ]
+        weights = np.concatenate(weights)
+    X = stacked_rows([part.X for part in parts])
+    return X, np.concatenate([part.y for part in parts]), weights
+
+
 def factor_rows(plan, rows):
     """The triangular factor of rows, by one pass."""
     if isinstance(rows, DaskRows):
@@ -71,16 +93,17 @@ def survey_blocks(blocks, labels):
                 survey, waiting = waiting if survey is None else survey + waiting, None
                 bound = survey.bound
         return survey if waiting is None else survey + waiting, blocks
-    first, remaining = [], iter(blocks)
+    first, remaining, ended = [], iter(blocks), True
     n_rows = 0
     for block in remaining:
         first.append(block)
         n_rows += block.X.shape[0]
         if n_rows >= SAMPLE:
+            ended = False
             break
     labels = labels(first[0].y) if callable(labels) else labels
     survey = sum(survey_of(block, labels) for block in gathered_blocks(first))
-    return survey, _Continued(first, remaining, blocks)
+    return survey, _Continued(first, remaining, blocks, ended)
 
 
 class _Continued:
@@ -88,8 +111,9 @@ class _Continued:
 
     rereadable = False
 
-    def __init__(self, first, remaining, source):
+    def __init__(self, first, remaining, source, ended):
         self.first, self.remaining, self.source = first, remaining, source
+        self.ended = ended
 
     @property
     def feature_names(self):

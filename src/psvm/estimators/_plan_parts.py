@@ -8,21 +8,26 @@ from ..kernels import Kernel, Rescaled
 from ..matrix import as_dense, can_be_centred, scaled_columns
 from ._description import is_measured
 from ._kernel import UserKernel, gamma_for, kernel_with
-from ._landmarks import find_landmarks, is_rule
-
-DRAWN = 500
-"""Rows that describe unless the parameters say otherwise."""
-
+from ._landmarks import drawn_rows, find_landmarks, is_rule, n_drawn
 
 def plan_parts(model, survey, standardize, feature_names):
     """Kernel, objects, coding of the target and names of a `MomentsPlan`, as its parameters."""
     _check_possible(model, survey)
-    kernel = _kernel_for(model, survey, standardize)
+    kernel = kernel_for(model, survey, standardize)
     classes, factors, n_outputs = _target_of(model, survey)
     names = _check_names(feature_names, len(survey.means))
+    objects = codes = None
+    if kernel is not None:
+        codes = None if classes is None else np.searchsorted(classes, survey.sample.y)
+        drawn = None
+        if model.landmarks is None:
+            drawn = drawn_rows(survey.sample.hashes, codes, n_drawn(survey.n_distinct))
+        objects = _objects_for(model, survey, kernel, names, drawn)
+        codes = None if codes is None or drawn is None else codes[drawn]
     return {
         "kernel": kernel,
-        "objects": None if kernel is None else _objects_for(model, survey, kernel, names),
+        "objects": objects,
+        "object_classes": codes,
         "classes": classes,
         "class_factors": factors,
         "n_outputs": n_outputs,
@@ -60,7 +65,7 @@ def _check_possible(model, survey):
         raise ValueError(f"{type(model).__name__} needs a survey of {kind}.")
 
 
-def _kernel_for(model, survey, standardize):
+def kernel_for(model, survey, standardize):
     """The kernel with its numbers; None if X is the matrix itself."""
     if is_measured(model):
         return None
@@ -88,11 +93,6 @@ def _target_of(model, survey):
         return None, None, None if y.ndim == 1 else y.shape[1]
     if len(survey.classes) < 2:
         raise ValueError("The number of classes has to be greater than one; got 1 class.")
-    if model.multi_class == "ovo" and len(survey.classes) > 2:
-        raise ValueError(
-            "multi_class='ovo' needs sums for each pair of classes. Use 'shared' or 'ovr' for "
-            "blocks of rows."
-        )
     return survey.classes, _factors(model.class_weight, survey), None
 
 
@@ -108,15 +108,14 @@ def _factors(class_weight, survey):
     return np.array([class_weight.get(label, 1.0) for label in survey.classes.tolist()])
 
 
-def _objects_for(model, survey, kernel, names):
+def _objects_for(model, survey, kernel, names, drawn):
     """What describes: rows of the sample, centres of them, or what the user gives."""
     rule, sample = model.landmarks, survey.sample
-    # The order of hashes is as good as any draw, and does not depend on the blocks.
-    first = np.unique(sample.hashes, return_index=True)[1]
     if rule is None:
-        # Rows that describe are not held out: half of them at most do.
-        return sample.X[first[: min(DRAWN, -(-len(first) // 2))]]
+        return sample.X[drawn]
     if isinstance(rule, str) and rule == "random":
+        # The order of hashes is as good as any draw, and does not depend on the blocks.
+        first = np.unique(sample.hashes, return_index=True)[1]
         return sample.X[first[: model.n_landmarks]]
     scaled = isinstance(kernel, Rescaled) and is_rule(rule)
     found = find_landmarks(

@@ -110,6 +110,12 @@ class RowSurvey:
         """Variances of the columns."""
         return self.squares / self.weight
 
+    @property
+    def n_distinct(self) -> int:
+        """The number of distinct rows, about, if the sample has not all of them."""
+        sampled = len(np.unique(self.sample.hashes))
+        return sampled if self.bound is None else max(sampled, int(sampled * (2**64 / self.bound)))
+
     def __add__(self, other: RowSurvey) -> RowSurvey:
         if not isinstance(other, RowSurvey):
             return NotImplemented

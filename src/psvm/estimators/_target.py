@@ -18,11 +18,7 @@ from .._typing import MatrixLike
 from .._validation import check_labels, class_factors, target_type
 from ..matrix import as_dense
 from ..solvers import check_weights
-from ._kernel import MEASURED, kernel_name, validate
-
-LARGEST_GRAM = 2048
-"""Columns up to which the products of all of them are formed."""
-
+from ._kernel import validate
 
 class Task(NamedTuple):
     """What one machine learns."""
@@ -269,48 +265,36 @@ def prepare(model, X, y, sample_weight):
     """Validated X, the target, and the weights of the rows, as `PSVC` or `PSVR` take them."""
     numeric = not is_classifier(model)
     X, y = validate(model, X, y, y_numeric=numeric, ensure_min_samples=2, multi_output=True)
-    return X, *target_of(model, as_dense(y), sample_weight, X.shape)
+    return X, *target_of(model, as_dense(y), sample_weight)
 
 
-def target_of(model, y, sample_weight, shape):
-    """The target of a checked y, and the weights of the rows of a matrix with this shape."""
-    weights = check_weights(sample_weight, shape[0])
-    weights = np.ones(shape[0]) if weights is None else weights
+def target_of(model, y, sample_weight):
+    """The target of a checked y, and the weights of the rows."""
+    weights = check_weights(sample_weight, len(y))
+    weights = np.ones(len(y)) if weights is None else weights
     if not is_classifier(model):
         return Numbers(y.astype(np.float64)), weights
-    labels = _make_labels(model, y, shape)
+    labels = _make_labels(model, y)
     return labels, _weigh_classes(model, labels, weights)
 
 
-def _make_labels(model, y, shape):
+def _make_labels(model, y):
     kind = target_type("y", y)
     if kind == "multilabel-indicator":
         if model.class_weight is not None or model.probability:
             name = "probability" if model.probability else "class_weight"
             raise ValueError(f"{name} is not available for multi-label targets.")
         return Labels(np.arange(y.shape[1]), y, "multilabel")
-    classes, code = check_labels("y", y, kind)
+    return labels_for(model, *check_labels("y", y, kind))
+
+
+def labels_for(model, classes, code):
+    """The labels of classes, with the scheme of a model."""
     if len(classes) <= 2:
         return Labels(classes, code, "ovo")
-    scheme = model.multi_class
-    if scheme == "auto":
-        scheme = "shared" if _may_share(model, shape) else "ovo"
-    shares = scheme == "shared"
-    return Labels(classes, code, "ovr" if shares else scheme, shares)
-
-
-def _may_share(model, shape):
-    """Whether machines can share their support without the parameters saying so."""
-    chosen = isinstance(model.epsilon, str) and model.epsilon == "auto"
-    if not chosen or np.isfinite(model.C) or model.decision_function_shape == "ovo":
-        return False
-    if kernel_name(model.kernel) in MEASURED:
-        return shape[1] <= LARGEST_GRAM
-    return not _is_all(model.landmarks) or shape[0] <= LARGEST_GRAM
-
-
-def _is_all(landmarks):
-    return isinstance(landmarks, str) and landmarks == "all"
+    shares = model.multi_class == "shared"
+    scheme = {"auto": "ovo", "shared": "ovr"}.get(model.multi_class, model.multi_class)
+    return Labels(classes, code, scheme, shares)
 
 
 def _weigh_classes(model, labels, weights):

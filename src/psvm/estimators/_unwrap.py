@@ -10,7 +10,7 @@ from .._validation import check_members, check_vector
 from ._base import BasePSVM
 from ._description import is_measured
 from ._kernel import validate
-from ._landmarks import MOST, SHARED_MOST, by_rows
+from ._landmarks import MOST, by_rows
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,7 @@ def described_matrix(parts, X):
         raise ValueError("Of chosen landmarks the estimator keeps only those of the support.")
     X = validate(machine, X, reset=False)
     own = getattr(machine, "landmarks_", np.arange(X.shape[0]))
-    most = SHARED_MOST if len(getattr(machine, "classes_", ())) > 2 else MOST
-    if not hasattr(machine, "landmarks_") and machine.landmarks is None and len(own) > most:
+    if not hasattr(machine, "landmarks_") and machine.landmarks is None and len(own) > MOST:
         raise ValueError("A model from a file does not know which training objects described.")
     if own is None or own.max(initial=-1) >= X.shape[0]:
         raise ValueError("X must be the training objects, which describe, in the order of the fit.")

@@ -45,6 +45,8 @@ class DaskRows:
     """
 
     rereadable = True
+    standardize, checkpoint, qr = False, None, False
+    """As for `RowBlocks`."""
 
     def __init__(self, X, y=None, sample_weight=None):
         self._dask = import_dask("A dask collection")

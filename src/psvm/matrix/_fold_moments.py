@@ -24,9 +24,10 @@ class FoldMoments:
     Parameters
     ----------
     folds : tuple of (Moments or None)
-        Moments of each fold; None for a fold without rows.
-    rest : Moments or None
-        Moments of the rows that are in no fold: they are always used for training.
+        Moments of each class of each fold, fold by fold; None where there are no rows.
+    rest : tuple of (Moments or None)
+        Moments of each class of the rows that are in no fold: they are always used for training.
+        Its length is the number of classes that are kept apart: one for two classes and numbers.
     n_rows : int
         The number of rows with weight.
     plan : str
@@ -52,7 +53,7 @@ class FoldMoments:
     """
 
     folds: tuple[Moments | None, ...]
-    rest: Moments | None
+    rest: tuple[Moments | None, ...]
     n_rows: int
     plan: str
     n_terms: int
@@ -77,26 +78,37 @@ class FoldMoments:
             groups[0]._check_like(other)
         n_rows = sum(group.n_rows for group in groups)
         n_terms = max(group.n_terms + len(group.folds) for group in groups)
-        totals = tuple(group.total for group in groups)
-        return cls(totals, None, n_rows, groups[0].plan, n_terms)
+        classes = range(len(groups[0].rest))
+        folds = tuple(group.of_classes([c]) for group in groups for c in classes)
+        return cls(folds, (None,) * len(classes), n_rows, groups[0].plan, n_terms)
+
+    @property
+    def n_folds(self) -> int:
+        """The number of folds."""
+        return len(self.folds) // len(self.rest)
 
     @cached_property
     def total(self) -> Moments:
         """The moments of all rows."""
-        return self._sum((*self.folds, self.rest))
+        return _sum((*self.folds, *self.rest))
 
-    def without(self, fold: int) -> Moments:
-        """The moments of all rows outside a fold, added up from the other folds.
+    def of_classes(self, classes: Sequence[int]) -> Moments | None:
+        """The moments of all rows of some classes; None if there are none."""
+        return self._of(classes, range(self.n_folds + 1))
 
-        Parameters
-        ----------
-        fold : int
+    def held_out(self, fold: int, classes: Sequence[int]) -> Moments | None:
+        """The moments of the rows of a fold, of some classes; None if there are none."""
+        return self._of(classes, [fold])
 
-        Returns
-        -------
-        Moments
-        """
-        return self._sum((*self.folds[:fold], *self.folds[fold + 1 :], self.rest))
+    def without(self, fold: int, classes: Sequence[int]) -> Moments | None:
+        """The moments of all rows of some classes outside a fold, added up from the other folds."""
+        return self._of(classes, [f for f in range(self.n_folds + 1) if f != fold])
+
+    def _of(self, classes, folds):
+        """Moments of some classes in some folds, of which the last one is `rest`."""
+        parts = (*self.folds, *self.rest)
+        parts = [parts[fold * len(self.rest) + c] for fold in folds for c in classes]
+        return _sum(parts) if any(part is not None for part in parts) else None
 
     def __add__(self, other: FoldMoments) -> FoldMoments:
         if not isinstance(other, FoldMoments):
@@ -112,32 +124,35 @@ class FoldMoments:
         return self._combined(other, _taken, self.n_rows - other.n_rows)
 
     def __sizeof__(self) -> int:
-        return object.__sizeof__(self) + sum(map(getsizeof, (*self.folds, self.rest)))
+        return object.__sizeof__(self) + sum(map(getsizeof, (*self.folds, *self.rest)))
 
     def __repr__(self) -> str:
-        some = next((m for m in (*self.folds, self.rest) if m is not None), None)
+        some = next((m for m in (*self.folds, *self.rest) if m is not None), None)
         size = f", n_columns={some.n_columns}, n_targets={some.n_targets}" if some else ""
-        return f"FoldMoments(n_rows={self.n_rows}, n_folds={len(self.folds)}{size})"
+        return f"FoldMoments(n_rows={self.n_rows}, n_folds={self.n_folds}{size})"
 
     def _combined(self, other, combine, n_rows):
         self._check_like(other)
         folds = tuple(combine(a, b) for a, b in zip(self.folds, other.folds, strict=True))
-        rest = combine(self.rest, other.rest)
+        rest = tuple(combine(a, b) for a, b in zip(self.rest, other.rest, strict=True))
         n_terms = max(self.n_terms, other.n_terms) + 1
         return replace(self, folds=folds, rest=rest, n_rows=n_rows, n_terms=n_terms)
 
     def _check_like(self, other):
-        if self.plan != other.plan or len(self.folds) != len(other.folds):
+        sizes = [(len(sums.folds), len(sums.rest)) for sums in (self, other)]
+        if self.plan != other.plan or sizes[0] != sizes[1]:
             raise ValueError(
                 "The sums were made by different plans and do not add up: make one plan, and use "
                 "it for all rows."
             )
 
-    def _sum(self, parts):
-        some = [part for part in parts if part is not None]
-        if not some:
-            raise ValueError("There are no rows with weight.")
-        return sum(some[1:], some[0])
+
+def _sum(parts):
+    """The sum of those that have rows."""
+    some = [part for part in parts if part is not None]
+    if not some:
+        raise ValueError("There are no rows with weight.")
+    return sum(some[1:], some[0])
 
 
 def _added(a, b):
@@ -161,18 +176,19 @@ STATE = ("weights", "sums", "cross", "n_terms", "n_rows")
 
 
 class FoldSums:
-    """Sums of the rows of each fold that grow in place, around fixed numbers.
+    """Sums of the rows of each class of each fold that grow in place, around fixed numbers.
 
     Parameters
     ----------
     origin : ndarray of shape (n,)
         About the means of the columns of ``Z = [K, Y]``.
-    n_targets, n_folds : int
+    n_targets, n_folds, n_classes : int
     """
 
-    def __init__(self, origin, n_targets, n_folds):
+    def __init__(self, origin, n_targets, n_folds, n_classes=1):
         self.origin, self.n_targets, self.n_rows = origin, n_targets, 0
-        n, count = len(origin), n_folds + 1
+        self.n_classes = n_classes
+        n, count = len(origin), (n_folds + 1) * n_classes
         self.weights, self.sums = np.zeros(count), np.zeros((count, n))
         self.cross = np.zeros((count, n, n)).transpose(0, 2, 1)  # lower triangles, by columns
         self.n_terms = np.zeros((2, count), dtype=np.intp)  # in one addition, and additions
@@ -183,11 +199,11 @@ class FoldSums:
         Parameters
         ----------
         Z : ndarray of shape (m, n)
-            Rows minus `origin`, by fold, those without a fold last. It is overwritten.
+            Rows minus `origin`, by fold and class, those without a fold last. It is overwritten.
         weights : ndarray of shape (m,)
             Positive.
         ends : sequence of int
-            Where the rows of each fold end.
+            Where the rows of each class of each fold end.
         """
         root = np.sqrt(weights)
         if (root != 1.0).any():
@@ -226,7 +242,8 @@ class FoldSums:
         """The sums as `FoldMoments` of a plan with this key."""
         parts = [self._moments(fold) for fold in range(len(self.weights))]
         n_terms = int(self.n_terms.sum(axis=0).max())
-        return FoldMoments(tuple(parts[:-1]), parts[-1], self.n_rows, plan, n_terms)
+        last = len(parts) - self.n_classes
+        return FoldMoments(tuple(parts[:last]), tuple(parts[last:]), self.n_rows, plan, n_terms)
 
     def _moments(self, fold):
         weight = float(self.weights[fold])

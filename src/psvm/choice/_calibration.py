@@ -7,12 +7,13 @@ The curves are fitted to leave-one-out values, so a model is fitted once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
+from scipy.special import expit
 
 from ..matrix import block_slices
-from ._sigmoid import Sigmoid, known_rows, log_odds, smoothed
-from ._target import class_pairs
+from ._sigmoid import Sigmoid, log_odds, smoothed
 
 LEAST = 1e-7
 """Probabilities of machines are kept away from 0 and 1 by this much where they are combined."""
@@ -41,15 +42,17 @@ class Steps:
         return np.interp(f, self.knots, self.values)
 
 
-def fit_steps(f, positive, weights, unit=1.0):
-    """Isotonic regression on decision values, with the targets of `fit_sigmoid`."""
-    constant = Sigmoid(0.0, log_odds(positive, weights, unit))
-    f, positive, weights = known_rows(f, positive, weights)
-    if positive.all() or not positive.any():
-        return Steps(np.zeros(1), constant(np.zeros(1)))
+def fit_steps(f, positive, weights, unit):
+    """Isotonic regression on decision values; `positive` are shares of the second class."""
+    above, below = weights @ positive, weights @ (1.0 - positive)
+    known = np.isfinite(f) & (weights > 0)
+    if not (above > 0 and below > 0 and known.any()):
+        return Steps(np.zeros(1), np.array([expit(log_odds(above, below, unit))]))
     from sklearn.isotonic import IsotonicRegression
 
-    found = IsotonicRegression().fit(f, smoothed(positive, weights, unit), weights)
+    high, low = smoothed(above, below, unit)
+    targets = positive * high + (1.0 - positive) * low
+    found = IsotonicRegression().fit(f[known], targets[known], weights[known])
     return Steps(found.X_thresholds_, found.y_thresholds_)
 
 
@@ -107,7 +110,7 @@ def couple(pairwise, n_classes):
     Parameters
     ----------
     pairwise : ndarray of shape (n, n_pairs)
-        Probabilities of the second class of each pair, in the order of `class_pairs`.
+        Probabilities of the second class of each pair, ``(0, 1), (0, 2), ...``.
     n_classes : int
 
     Returns
@@ -135,7 +138,7 @@ def _couple(pairwise, n_classes):
     systems = np.zeros((len(pairwise), n_classes + 1, n_classes + 1))
     systems[:, :-1, -1] = systems[:, -1, :-1] = 1.0
     for r, (i, j) in zip(
-        np.clip(pairwise, LEAST, 1 - LEAST).T, class_pairs(n_classes), strict=True
+        np.clip(pairwise, LEAST, 1 - LEAST).T, combinations(range(n_classes), 2), strict=True
     ):
         systems[:, i, i] += r**2
         systems[:, j, j] += (1 - r) ** 2

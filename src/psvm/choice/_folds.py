@@ -1,0 +1,94 @@
+"""Held-out values from paths of parts of the rows; and a criterion that needs none."""
+
+import numpy as np
+
+from ..solvers import exact_path, follow
+from ._left_out import LARGEST_GRAM, Point
+
+
+class Folds:
+    """The source of held-out values that follows the path of the training rows of each fold.
+
+    A part of the rows with the share s of the weight is solved with ``sqrt(s) epsilon`` and
+    ``sqrt(s) C``: K̃'y and alpha grow like the root of the sample.
+
+    Parameters
+    ----------
+    description : Description
+    y : ndarray of shape (L,)
+    C : float
+    splits : list of (ndarray, ndarray)
+        For each fold how often each row trains, of shape (L,), and the numbers of the rows that
+        are held out. The values of all folds follow one another.
+    solver : Solver
+        Of paths with many columns.
+    """
+
+    def __init__(self, description, y, C, splits, solver):
+        self.description, self.y, self.C = description, y, C
+        self.splits, self.solver = splits, solver
+
+    def points(self, epsilons):
+        """The points of a walk, as they are asked for."""
+        for found in zip(*(self._fold(*split, epsilons) for split in self.splits), strict=True):
+            values, counts = zip(*found, strict=True)
+            yield Point(np.concatenate(values)[None], max(counts), None)
+
+    def _fold(self, times, out, epsilons):
+        """Values of the held-out rows of a fold, and the number of support objects."""
+        part = self.description.counting(times)
+        scale = np.sqrt(part.weights.sum() / self.description.weights.sum())
+        problem = part.problem(self.y, scale * self.C)
+        for alpha in path_of(part, problem, scale * epsilons, self.solver):
+            used = np.flatnonzero(alpha)
+            coef, shift = problem.K.coef(alpha)
+            f = np.full(len(out), problem.b + shift)
+            if len(used):  # a user's kernel need not know what to do with no objects
+                f += part.matrix.submatrix(out, used) @ coef[used]
+            yield f, len(used)
+
+
+def path_of(description, problem, epsilons, solver):
+    """Solutions alpha along decreasing epsilons: exact where products of all columns are formed."""
+    if problem.K.shape[1] <= LARGEST_GRAM:
+        return exact_path(description.gram, problem.l, problem.C, epsilons, len(problem.y))
+    return (solution.alpha for solution in follow(problem, epsilons, solver))
+
+
+class Akaike:
+    """The corrected Akaike criterion along the path of all rows, in place of held-out values.
+
+    ``L log(RSS / L) + 2 df + 2 df (df + 1) / (L - df - 1)``, L the weight of all rows, RSS the sum
+    of the squared residuals, df the number of non-zeros.
+    """
+
+    def __init__(self, total, squares, path):
+        self.total, self.squares, self.path = total, squares, path
+
+    def points(self, epsilons):
+        """The points of a walk, as they are asked for."""
+        L = self.total
+        for alpha in self.path(epsilons):
+            df, criterion = np.count_nonzero(alpha), np.inf
+            if L - df - 1 > 0:
+                rss = max(self.squares(alpha), np.finfo(float).tiny)
+                criterion = L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
+            yield Point(np.array([[criterion]]), df, alpha)
+
+
+class Criterion:
+    """The loss of a criterion: its value."""
+
+    least = -np.inf
+
+    def __call__(self, values):
+        """The value, and no shift."""
+        return values[0], np.zeros(1)
+
+    def mean(self, losses):
+        """The value."""
+        return losses[..., 0]
+
+    def error(self, differences):
+        """Nothing is known of it."""
+        return np.full(differences.shape[:-1], np.inf)

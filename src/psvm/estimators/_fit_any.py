@@ -1,0 +1,25 @@
+"""The fit of a `PSVC` or `PSVR`, whatever holds the rows."""
+
+import numpy as np
+
+from ..matrix import RowBlocks, is_dask
+from ._base import check_psvm
+from ._fit_blocks import fit_blocks, streams
+from ._fit_dask import fit_dask
+from ._passes import in_parts, rows_of
+from ._target import prepare
+
+
+def fit_any(model, X, y, sample_weight):
+    """Fit a model to rows in memory, in blocks or in chunks on workers."""
+    if in_parts(X):
+        rows = rows_of(X, y, sample_weight, type(model).__name__)
+        return (fit_dask if is_dask(X) else fit_blocks)(model, rows)
+    solver = check_psvm(model)
+    X, target, weights = prepare(model, X, y, sample_weight)
+    if streams(model, X, target):
+        y = target.y
+        own = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        names = getattr(model, "feature_names_in_", None)
+        return fit_blocks(model, RowBlocks(X, y, own, names=names))
+    return model._fit(X, target, weights, solver)
