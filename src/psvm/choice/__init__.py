@@ -4,7 +4,7 @@ from ._calibration import Calibration, Steps
 from ._description import Description
 from ._folds import Folds
 from ._left_out import LARGEST_GRAM, JudgedRows, LeaveOneOut, SharedLeaveOneOut
-from ._loss import ClassesLoss, LogLoss, SquaredLoss
+from ._loss import ClassesLoss, LogLoss, SquaredLoss, standard_error
 from ._machine import Fitted, Machine, RowsMachine, SharedMachines, folds_by_content
 from ._policy import POLICY, Policy
 from ._sigmoid import Sigmoid

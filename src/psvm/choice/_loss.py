@@ -61,8 +61,7 @@ class Loss:
 
     def error(self, differences):
         """The standard error of the mean of paired differences of shape (..., G)."""
-        around = differences - (differences @ self.share)[..., None]
-        return np.sqrt(np.square(around) @ np.square(self.share))
+        return standard_error(differences, self.share)
 
     def inside(self, values):
         """Values within reach of the targets; where nothing can be said, the worst of these."""
@@ -169,6 +168,12 @@ class ClassesLoss(Loss):
                 break
             scale -= step
         return losses, shifts
+
+
+def standard_error(differences, share):
+    """The standard error of a weighted mean of differences of shape (..., G)."""
+    around = differences - (differences @ share)[..., None]
+    return np.sqrt(np.square(around) @ np.square(share))
 
 
 def certain(shifts, variances):

@@ -103,7 +103,7 @@ class Machine:
         `threshold` and `probability` are those of `PSVC`.
         """
         shift, curve, left_out = 0.0, None, None
-        if threshold == "loo" or probability:
+        if threshold == "loo" or probability or "source" in vars(self):
             values = self.source.values(solution.alpha)
             shift = float(self.loss.shifts(values[None])[0]) if threshold == "loo" else 0.0
             curve = curve_of(self.loss, values, shift, probability) if probability else None

@@ -5,12 +5,13 @@ from ._base import (
     BasePSVM,
     PerColumnMixin,
     check_psvm,
-    fit_prepared,
     support_values,
 )
 from ._centres import cluster_centres
 from ._description import describe, describe_for, digests_of, is_measured
 from ._estimators import PSVC, PSVR, has_probability
+from ._fit_any import blocks_of
+from ._fit_blocks import fit_survey, some_rows, streams
 from ._fit_moments import fit_moments
 from ._kernel import (
     GAMMA,
@@ -29,7 +30,16 @@ from ._novelty import check_similar, largest_similarity
 from ._passes import in_parts, rows_of, sum_rows, survey_rows
 from ._row_survey import RowSample, RowSurvey
 from ._sites import LEAST, SiteMoments, fit_sites, plan_difference
-from ._target import Labels, Numbers, OneVsOneMixin, class_scores, fit_pairs, prepare
+from ._target import (
+    Labels,
+    Numbers,
+    OneVsOneMixin,
+    class_scores,
+    fit_pairs,
+    prepare,
+    target_of,
+)
+from ._trial import Trial
 from ._unwrap import (
     described_matrix,
     numeric_target,

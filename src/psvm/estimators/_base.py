@@ -18,24 +18,23 @@ from .._parameters import (
     Storage,
     check_parameters,
 )
-from .._progress import progress, steps
+from .._progress import progress
 from .._threads import map_blocks, threads
 from .._typing import DTypeLike, KernelLike, RandomState, Stored
 from .._validation import check_decisions, kernel_values
-from ..choice import POLICY, RULES, Calibration, RowsMachine, SharedMachines
+from ..choice import RULES, Calibration
 from ..kernels import Linear
 from ..matrix import BLOCK_BYTES, FoldMoments, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
-from ._description import describe_for, is_measured, rounded
+from ._description import is_measured, rounded
 from ._kernel import KernelMixin
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._target import Labels
+from ._trial import Trial
 
 if TYPE_CHECKING:
     from ._moments_plan import MomentsPlan
 
-SOURCES = {"auto": "loo", "cv": "cv", "aicc": "aicc"}
-"""Where the losses come from that choose epsilon."""
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
 OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_", "fold_errors_")
@@ -215,50 +214,28 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.warm_start = warm_start
         self.verbose = verbose
 
-    def _fit(self, X, target, weights, solver, description=None, starts=None):
+    def _fit(self, X, target, weights, solver, description=None):
         """Fit the machines of a target (`Labels` or `Numbers`) to validated data.
 
-        Who knows the description, and solutions to start from in its columns, may give them.
+        Who knows the description may give it.
         """
         with threads(), progress(type(self).__name__, self.verbose):
             clock = Clock(solver.max_time)
-            if description is None:
-                description = describe_for(self, X, weights, target)
-            self._tell_landmarks(description)
-            n_machines = len(target.tasks())
-            starts = self._make_starts(n_machines, description) if starts is None else starts
-            machines = list(self._fit_machines(description, target, clock, solver, starts))
-            self._keep(machines, description, target)
+            trial = Trial(self, X, target, weights, solver, clock, description)
+            self._tell_landmarks(trial.description)
+            return self._take(trial)
+
+    def _take(self, trial):
+        """Take what the machines of a trial have learnt."""
+        target, description = trial.target, trial.description
+        starts = self._make_starts(len(target.tasks()), description)
+        self._keep(trial.solve(starts), description, target)
+        trial.values = vars(self).pop("_left_out", None)
         if target.classifies:
             self._labels = Labels(target.classes, None, target.scheme)
             self.classes_ = target.classes
         self._tell(self.solutions_)
         return self
-
-    def _fit_machines(self, description, target, clock, solver, starts):
-        """What all machines have learnt, one after the other."""
-        tasks, probability = target.tasks(), getattr(self, "probability", False)
-        if target.shares:
-            Y = np.array([task.target for task in tasks])
-            machines = SharedMachines.of_rows(description, Y, solver)
-            solution = machines.solve(*self._chosen(machines, clock))
-            yield from machines.finish(solution, self.threshold, probability)
-            return
-        for task, start in zip(steps(tasks, "machine"), starts, strict=True):
-            part = description.part(task.rows)
-            machine = RowsMachine(part, task.target, self.C, target.classifies, solver)
-            epsilon, _, near = self._chosen(machine, clock)
-            start = near if start is None else start[part.columns]
-            yield machine.finish(machine.solve(epsilon, clock, start), self.threshold, probability)
-
-    def _chosen(self, machine, clock):
-        """Epsilon of a machine, the clock, and a start of its solution."""
-        if not isinstance(self.epsilon, str):
-            return self.epsilon * (machine.largest if self.epsilon_unit == "max" else 1.0), clock, None
-        walk = machine.choose(SOURCES[self.epsilon], self.rule, clock)
-        if walk is None:
-            return POLICY.fallback * machine.largest, clock, None
-        return walk.epsilon, clock, walk.solution
 
     def _tell_landmarks(self, description):
         """Print how many training objects describe, if not all do and `verbose` is set."""
@@ -275,7 +252,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
-            return [None] * n_machines
+            return None
         alphas, (places, P) = np.atleast_2d(self.alpha_), description.places
         if alphas.shape != (n_machines, P):
             raise ValueError(
@@ -283,7 +260,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                 f"{alphas.shape[1]} descriptive objects, but there are {n_machines} with {P} now. "
                 "Use warm_start=False or a clone of the estimator."
             )
-        return alphas[:, places]
+        full = np.zeros((n_machines, description.matrix.shape[1]))
+        full[:] = alphas[:, places]
+        return full
 
     def _keep(self, machines, description, target):
         """Set all fitted attributes at once: a fit that fails or is stopped changes no model.
@@ -342,7 +321,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
 
         Rows that a machine was not fitted to have its value as it is: they are new to it.
         """
-        for name in ("loo_decision_", "loo_error_"):
+        for name in ("loo_decision_", "loo_error_", "_left_out"):
             vars(self).pop(name, None)
         if machines[0].left_out is None:
             return
@@ -354,7 +333,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             column[task.rows[counts]] = machine.left_out[counts]
         known = np.isfinite(values).all(axis=1) & (weights > 0)
         self.loo_error_ = target.error(values[known], known, weights[known])
-        self.loo_decision_ = target.shown(values, self)
+        self._left_out, self.loo_decision_ = values, target.shown(values, self)
 
     def _training_values(self, description):
         """Values of all machines for the training objects."""
@@ -409,30 +388,6 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def _prepare(self, X):
         """Objects as the kernel takes them."""
         return self._kernel.prepare(rounded(X, self._kernel, self.dtype))
-
-
-def fit_prepared(model, X, target, weights, description=None, starts=None):
-    """Fit a `PSVC` or `PSVR` to what `prepare` returns.
-
-    Parameters
-    ----------
-    model : PSVC or PSVR
-    X : validated objects
-    target : Labels or Numbers
-    weights : ndarray of shape (L,)
-    description : Description, default=None
-        The objects as the parameters of the model describe them, if they have been described.
-    starts : list of ndarray of shape (P,), default=None
-        Where the solver starts, for each machine.
-
-    Returns
-    -------
-    PSVC or PSVR
-    """
-    model._fit(X, target, weights, check_psvm(model), description, starts)
-    if starts is not None:
-        model.n_iter_ = max(model.n_iter_, 1)  # what has found them counts
-    return model
 
 
 def support_values(model, name):

@@ -18,8 +18,11 @@ def fit_any(model, X, y, sample_weight):
     solver = check_psvm(model)
     X, target, weights = prepare(model, X, y, sample_weight)
     if streams(model, X, target):
-        y = target.y
-        own = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        names = getattr(model, "feature_names_in_", None)
-        return fit_blocks(model, RowBlocks(X, y, own, names=names))
+        return fit_blocks(model, blocks_of(model, X, target, sample_weight))
     return model._fit(X, target, weights, solver)
+
+
+def blocks_of(model, X, target, sample_weight):
+    """Validated rows in memory as blocks."""
+    own = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    return RowBlocks(X, target.y, own, names=getattr(model, "feature_names_in_", None))

@@ -9,7 +9,7 @@ from .._progress import progress, steps
 from .._threads import threads
 from .._validation import check_path
 from ..choice import LARGEST_GRAM
-from ..matrix import can_be_centred, gathered_blocks
+from ..matrix import can_be_centred, gathered_blocks, scaled_columns
 from ._base import check_psvm
 from ._checkpoint import Checkpoint
 from ._description import describe, digests_of, is_measured
@@ -55,37 +55,39 @@ def fit_blocks(model, rows):
     PSVC or PSVR
         The model, fitted.
     """
-    solver = check_psvm(model)
+    check_psvm(model)
     if rows.qr and not rows.rereadable:
         raise ValueError("qr=True reads the rows once more, which an iterator does not allow.")
     if rows.checkpoint is not None:
         check_path("checkpoint", rows.checkpoint)
         check_writable(rows.checkpoint)
     with threads(), progress(type(model).__name__, model.verbose):
-        options = rows
-        survey, rows = survey_rows(rows, labels=is_classifier(model))
-        names = rows.feature_names
-        if fits_in_memory(survey, rows):
-            return _fit_few(model, rows, survey, options.standardize, names, solver)
-        plan = MomentsPlan.make(
-            model,
-            survey,
-            standardize=options.standardize,
-            n_folds=N_FOLDS if model.epsilon == "cv" else 0,
-            feature_names=names,
-        )
-        checkpoint = None
-        if options.checkpoint is None:
-            (sums,) = sum_rows([plan], rows)
-        else:
-            checkpoint = Checkpoint(options.checkpoint, plan)
-            plan = checkpoint.plan
-            sums = _sum_on(plan, rows, checkpoint)
-        # Kernel values in single precision are not the same twice.
-        certify = rows.rereadable and plan.dtype == np.float64
-        factor = factor_rows(plan, rows) if options.qr else None
-        again = rows if certify else None
-        fit_moments(model, plan, sums, survey=survey, blocks=again, factor=factor)
+        return fit_survey(model, *survey_rows(rows, labels=is_classifier(model)))
+
+
+def fit_survey(model, survey, rows):
+    """Fit a `PSVC` or `PSVR` to rows that have been surveyed."""
+    if fits_in_memory(survey, rows):
+        return _fit_few(model, rows, survey)
+    plan = MomentsPlan.make(
+        model,
+        survey,
+        standardize=rows.standardize,
+        n_folds=N_FOLDS if model.epsilon == "cv" else 0,
+        feature_names=rows.feature_names,
+    )
+    checkpoint = None
+    if rows.checkpoint is None:
+        (sums,) = sum_rows([plan], rows)
+    else:
+        checkpoint = Checkpoint(rows.checkpoint, plan)
+        plan = checkpoint.plan
+        sums = _sum_on(plan, rows, checkpoint)
+    # Kernel values in single precision are not the same twice.
+    certify = rows.rereadable and plan.dtype == np.float64
+    factor = factor_rows(plan, rows) if rows.qr else None
+    again = rows if certify else None
+    fit_moments(model, plan, sums, survey=survey, blocks=again, factor=factor)
     if checkpoint is not None:
         checkpoint.remove()
     return model
@@ -97,9 +99,10 @@ def fits_in_memory(survey, rows):
     return whole and 0 < survey.n_distinct <= MOST
 
 
-def _fit_few(model, rows, survey, standardize, names, solver):
+def _fit_few(model, rows, survey):
     """Fit a model to rows that are few enough to be in memory."""
     X, y, weights = gathered_rows(rows, survey)
+    names, solver = rows.feature_names, check_psvm(model)
     vars(model).pop("feature_names_in_", None)
     if names is not None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
@@ -107,13 +110,26 @@ def _fit_few(model, rows, survey, standardize, names, solver):
     # the checks of rows in memory, without their names
     target, weights = target_of(model, y, weights)
     description = None
-    if standardize and not is_measured(model):
+    if rows.standardize and not is_measured(model):
         kernel = kernel_for(model, survey, True)
         landmarks = landmarks_for(model, X, weights, kernel)
         options = {"cache_size": model.cache_size, "dtype": model.dtype}
         digests = digests_of(X, kernel)
         description = describe(X, weights, kernel, landmarks=landmarks, digests=digests, **options)
     return model._fit(X, target, weights, solver, description)
+
+
+def some_rows(survey, standardize):
+    """X, y and weights of rows with which candidates are compared, drawn by content."""
+    sample = survey.sample
+    distinct = np.unique(sample.hashes)
+    some = np.flatnonzero(sample.hashes <= distinct[: MOST][-1])
+    X = sample.X[some]
+    if standardize:
+        scale = np.sqrt(survey.variances)
+        centre = survey.means if can_be_centred(X) else None
+        X = scaled_columns(X, centre, np.where(scale > 0, scale, 1.0))
+    return X, sample.y[some], sample.weights[some]
 
 
 def _sum_on(plan, blocks, checkpoint):

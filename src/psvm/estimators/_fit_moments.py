@@ -37,7 +37,7 @@ def fit_moments(
     Parameters
     ----------
     model : PSVC or PSVR
-        Its parameters about C, epsilon, relaxation, threshold, tolerance and probabilities are
+        Its parameters about C, epsilon, rule, threshold, tolerance and probabilities are
         used; what concerns the kernel is in the plan.
     plan : MomentsPlan
         What was summed.

@@ -8,6 +8,7 @@ import numpy as np
 from ..choice import POLICY, SharedSums, SumsMachine, inverse, judge_sample
 from ..matrix import Moments, row_hashes
 from ._moments_certificate import warn_of_rounding
+from ._trial import chosen
 
 
 class Function(NamedTuple):
@@ -52,7 +53,12 @@ class Group:
 
     def solve(self, model, clock):
         """Choose epsilon and solve."""
-        self.solution = self.machine.solve(*model._chosen(self.machine, clock))
+        epsilon, walk = model.epsilon, None
+        if isinstance(epsilon, str):
+            source = "loo" if epsilon == "auto" else epsilon
+            walk = self.machine.choose(source, model.rule, clock)
+        epsilon, start = chosen(model, self.machine, walk)
+        self.solution = self.machine.solve(epsilon, clock, start)
 
     def refine(self, factor):
         """Solve once more with a few rows that have the triangular factor of all rows."""

@@ -115,10 +115,9 @@ class _Continued:
         self.first, self.remaining, self.source = first, remaining, source
         self.ended = ended
 
-    @property
-    def feature_names(self):
-        """Names of the columns."""
-        return self.source.feature_names
+    def __getattr__(self, name):
+        """Names of the columns, and options of the fit."""
+        return getattr(self.source, name)
 
     def __iter__(self):
         while self.first:

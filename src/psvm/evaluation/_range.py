@@ -115,7 +115,7 @@ def decision_range(
     >>> from psvm import PSVC
     >>> from psvm.evaluation import decision_range
     >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), [0, 0, 1, 1]
-    >>> machine = PSVC(kernel="linear", epsilon=0, relaxation=0.0, threshold="mean")
+    >>> machine = PSVC(kernel="linear", epsilon=0, threshold="mean")
     >>> for C in (1.0, 0.05):  # the smaller C shrinks the values, not the capacity
     ...     found = decision_range(machine.set_params(C=C).fit(X, y), X, y)
     ...     print(round(found.radius, 2), round(found.capacity, 2))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._folds import check_scoring
@@ -24,25 +27,33 @@ from .._plotting import new_axes
 from .._progress import progress
 from .._typing import Axes, MatrixLike
 from .._validation import shown
+from ..choice import RULES
 from ..estimators import (
     GAMMA,
+    MEASURED,
+    KernelChoice,
     KernelMixin,
     PerColumnMixin,
+    blocks_of,
     check_psvm,
+    fit_survey,
     in_parts,
+    kernel_name,
     prepare,
     rows_of,
+    some_rows,
+    streams,
+    survey_rows,
+    target_of,
 )
-from ._blocks import BlockSearch
-from ._edges import warn_of_edges
-from ._grid import make_epsilons
-from ._search import PathSearch
-from ._table import RULES
+from ..kernels import Kernel
+from ._candidates import as_list, has_gamma
+from ._search import Search, table_of
 
+FEWEST, LEVEL = 3, 0.01
+"""A grid of fewer values has no inside, and a share of the score that makes no difference."""
 SHARED = (
-    "relaxation",
     "threshold",
-    "kernel",
     "degree",
     "coef0",
     "theta",
@@ -59,6 +70,19 @@ SHARED = (
 """Parameters that go to the model as they are."""
 
 
+class KernelChoices(KernelChoice):
+    """The constraint of a parameter `kernel`: one kernel, or a list of several."""
+
+    def __call__(self, name, value):
+        kernels = as_list(value)
+        if not kernels:
+            raise ValueError(f"{name} must not be an empty list.")
+        for kernel in kernels:
+            super().__call__(name, kernel)
+        if len(kernels) > 1 and any(k in MEASURED for k in kernels if isinstance(k, str)):
+            raise ValueError(f"{name} must not mix kernels of vectors with 'precomputed' or 'dyadic'.")
+
+
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     """Everything but what kind of target there is."""
 
@@ -67,88 +91,97 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     best_index_: int
     C_: float
     gamma_: float | str
-    epsilons_: np.ndarray
     Cs_: np.ndarray
     gammas_: np.ndarray
     cv_results_: dict[str, Any]
+    walks_: list
     n_splits_: int
 
     _constraints: ClassVar = {
-        "epsilons": Later(),
-        "min_ratio": Later(),
         "Cs": Optional(Each(Number(above=0, infinite=True))),
         "gammas": Optional(Each(GAMMA)),
         "cv": Later(),
         "scoring": lambda name, value: check_scoring(value),
         "rule": Choice(*RULES),
-        "strategy": Choice("grid", "coarse_to_fine"),
-        "path_tol": Number(above=0),
         "n_jobs": Jobs(),
         "results_file": Optional(FilePath()),
         "verbose": Flag(),
+        "kernel": KernelChoices(*MEASURED),
     }
     """Of the search; the other parameters are those of the model."""
     _model: Any = None
     """The class of the model."""
     _shared: tuple[str, ...] = SHARED
 
+    @property
+    def _kernel_name(self):
+        return kernel_name(as_list(self.kernel)[0])
+
+    @property
+    def _takes_vectors(self):
+        first = as_list(self.kernel)[0]
+        return not isinstance(first, Kernel) or bool(first.takes_vectors)
+
     def _fit(self, X, y, sample_weight):
-        model = self._model(**{name: getattr(self, name) for name in self._shared})
+        check_parameters(self)
+        given = {name: getattr(self, name) for name in self._shared}
+        model = self._model(**given, kernel=as_list(self.kernel)[0])
         check_psvm(model)
         self._check_search()
-        if in_parts(X):
-            return self._fit_rows(model, rows_of(X, y, sample_weight, type(self).__name__))
-        exact = self.cv is None and self.Cs is not None and np.isinf(list(self.Cs)).all()
-        if not exact and getattr(model, "multi_class", None) == "auto":
-            model.set_params(multi_class="ovo")
-        checked, target, weights = prepare(model, X, y, sample_weight)
-        search = PathSearch(self, model, checked, target, weights, sample_weight)
         with progress(type(self).__name__, self.verbose):
-            table = search.run()
-            index = search.choose(table)
-            best = table["params"][index]
-            model = search.fit(best)
-        self._keep(model, search, table, index)
-        at_bound = (np.abs(self.alpha_) >= best["C"]).any()
-        warn_of_edges(self, table, index, search.epsilons, at_bound)
-        return self
+            if in_parts(X):
+                return self._fit_rows(model, rows_of(X, y, sample_weight, type(self).__name__))
+            checked, target, weights = prepare(model, X, y, sample_weight)
+            if streams(model, checked, target):
+                return self._fit_rows(model, blocks_of(model, checked, target, sample_weight))
+            search = Search(self, model, checked, target, weights, sample_weight)
+            best = search.run()
+            return self._keep(search, best, search.fit(best))
 
     def _fit_rows(self, model, rows):
-        with progress(type(self).__name__, self.verbose):
-            search = BlockSearch(self, model, rows)
-            model, table, index = search.run()
-        self._keep(model, search, table, index)
-        epsilons = self.epsilons_[:0]  # a path of sums warns of its end itself
-        warn_of_edges(self, table, index, epsilons, (np.abs(self.alpha_) >= self.C_).any())
-        return self
+        """Compare candidates with some rows, and fit the chosen one to all."""
+        if self.scoring is not None or self.cv is not None:
+            raise ValueError(
+                "cv and scoring need all rows at once: leave them out for rows in blocks or chunks, "
+                "or more than 2,000 rows that are summed."
+            )
+        survey, rows = survey_rows(rows, labels=is_classifier(model))
+        X, y, weights = some_rows(survey, rows.standardize)
+        target, weights = target_of(model, y, weights)
+        few = copy(model)
+        search = Search(self, few, X, target, weights, None)
+        best = search.run()
+        vars(model).update(search.results[best].params)
+        return self._keep(search, best, fit_survey(model, survey, rows))
 
-    def _keep(self, model, search, table, index):
+    def _keep(self, search, best, model):
         """Set all fitted attributes at once."""
+        table = table_of(search.results)
         for name, value in vars(model).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
-        best = table["params"][index]
+        params = table["params"][best]
+        several = len(as_list(self.kernel)) > 1
+        shown = {name: value for name, value in params.items() if several or name != "kernel"}
         self.best_estimator_, self.cv_results_ = model, table
-        self.best_params_, self.best_index_ = best, index
-        self.best_score_ = float(table["mean_test_score"][index])
-        self.C_, self.gamma_ = best["C"], best["gamma"]
-        self.epsilons_ = np.unique(table["param_epsilon"].data)[::-1]
+        self.best_params_, self.best_index_ = shown, best
+        self.best_score_ = float(table["mean_test_score"][best])
+        self.C_, self.gamma_ = params["C"], params["gamma"]
         self.Cs_ = np.unique(table["param_C"].data)
         self.gammas_ = np.unique(table["param_gamma"].data)
-        self.n_splits_ = len(search.folds)
+        self.walks_ = [(r.judged.epsilons, r.judged.losses) for r in search.results]
+        self.n_splits_ = 0 if search.folds is None else len(search.folds)
+        warn_of_edge(self, search.results, search.results[best])
+        return self
 
     def _check_search(self):
-        check_parameters(self)
         Cs = [] if self.Cs is None else list(self.Cs)
         shares = getattr(self, "multi_class", None) == "shared"
         if shares and (not Cs or np.isfinite(Cs).any()):
             raise ValueError(f"multi_class='shared' needs Cs=[inf], got {shown(self.Cs)}.")
-        if self.strategy == "coarse_to_fine" and (not Cs or (len(Cs) > 1 and np.inf in Cs)):
-            raise ValueError(
-                "strategy='coarse_to_fine' needs finite Cs, or a single one, got "
-                f"{self.Cs!r}: there is nothing between a number and infinity."
-            )
-        make_epsilons(self.epsilons, self.min_ratio)
+        kernels = as_list(self.kernel)
+        if self.gammas is not None and not any(map(has_gamma, kernels)):
+            raise ValueError(f"gammas must be None: kernel={self.kernel!r} has no gamma.")
 
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict with the chosen model.
@@ -167,9 +200,9 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         return self.best_estimator_.predict(X)
 
     def plot_path(self, ax: Axes | None = None) -> Axes:
-        """Draw the mean score and its standard error along epsilon, a line for each gamma.
+        """Draw the losses of held-out rows along epsilon, a line for each candidate.
 
-        The lines are those of the chosen C; the chosen point is marked. Needs matplotlib:
+        The chosen candidate is drawn in bold, its smallest loss is marked. Needs matplotlib:
         ``pip install "psvm[plot]"``.
 
         Parameters
@@ -182,18 +215,37 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         matplotlib.axes.Axes
         """
         check_is_fitted(self)
-        ax = new_axes(ax, "A path of scores")
-        table = self.cv_results_
-        epsilon, mean = table["param_epsilon"].data, table["mean_test_score"]
-        error = table["std_test_score"] / np.sqrt(max(self.n_splits_ - 1, 1))
-        for gamma in self.gammas_:
-            here = (table["param_gamma"].data == gamma) & (table["param_C"].data == self.C_)
-            here &= table["n_resources"] == table["n_resources"][here].max()
-            here = np.flatnonzero(here)[np.argsort(-epsilon[here])]
+        ax = new_axes(ax, "A path of losses")
+        for place, (epsilons, losses) in enumerate(self.walks_):
+            params = self.cv_results_["params"][place]
+            gamma = params["gamma"]
             label = gamma if isinstance(gamma, str) else f"{gamma:.3g}"
-            ax.errorbar(epsilon[here], mean[here], error[here], capsize=2, label=f"gamma {label}")
-        ax.plot(epsilon[self.best_index_], mean[self.best_index_], "k*", markersize=12)
-        ax.set(xlabel="epsilon / epsilon_max", ylabel="mean score", xscale="log")
+            label = f"gamma {label}" if np.isinf(params["C"]) else f"gamma {label}, C {params['C']:.3g}"
+            width = 2.5 if place == self.best_index_ else 1.0
+            ax.plot(epsilons, losses, lw=width, label=label)
+        epsilons, losses = self.walks_[self.best_index_]
+        if len(losses):
+            ax.plot(epsilons[np.argmin(losses)], losses.min(), "k*", markersize=12)
+        ax.set(xlabel="epsilon / epsilon_max", ylabel="loss of held-out rows", xscale="log")
         ax.invert_xaxis()
         ax.legend()
         return ax
+
+
+def warn_of_edge(options, results, best):
+    """Warn if the chosen gamma is at the end of those tried, and still better than its neighbour."""
+    if options.gammas is None or len(options.gammas) < FEWEST:
+        return
+    mine = {r.params["gamma"]: r.score for r in results if r.kernel == best.kernel}
+    gammas, chosen = sorted(mine), best.params["gamma"]
+    if chosen not in (gammas[0], gammas[-1]):
+        return
+    beside = gammas[1] if chosen == gammas[0] else gammas[-2]
+    if mine[chosen] - mine[beside] > LEVEL * abs(mine[chosen]):
+        size = "smallest" if chosen == gammas[0] else "largest"
+        warnings.warn(
+            f"The chosen gamma is the {size} that was tried, {chosen:.3g}: a "
+            f"{size.replace('est', 'er')} one may be better. Give gammas such values.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

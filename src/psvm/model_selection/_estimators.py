@@ -31,24 +31,23 @@ from ._docstrings import PARAGRAPHS
 class PSVCCV(ClassifierMixin, BaseCV):
     """Potential Support Vector Machine for classification, its parameters by cross-validation.
 
-    For each gamma one exact path of solutions is followed along decreasing epsilon, and judged by
-    leave-one-out values of all rows, which need no other fit. Paths and the grid of gamma go on
-    until the score has turned.
+    For each candidate (kernel, gamma, C) the exact path of solutions is followed along decreasing
+    epsilon, and compared by the losses of leave-one-out values, which need no other fit. Paths and
+    the values of gamma go on until the loss has turned.
 
     Parameters
     ----------
-    {epsilons, min_ratio, Cs, gammas, cv, scoring, rule, strategy, path_tol}
-    {n_jobs, results_file, verbose, relaxation, threshold}
+    {Cs, gammas, cv, scoring, rule}
+    {n_jobs, results_file, verbose, kernel, threshold}
     multi_class : {"auto", "shared", "ovo", "ovr"}, default="auto"
-        As for `PSVC`. "auto" is "shared" with ``cv=None``, infinite `Cs` and at most 2048 columns,
-        and "ovo" otherwise.
+        As for `PSVC`.
     class_weight, decision_function_shape, probability
         As for `PSVC`.
 
     Attributes
     ----------
-    {epsilon_, C_, gamma_, best_params_, best_score_, best_index_, epsilons_, Cs_, gammas_}
-    {cv_results_, n_splits_, best_estimator_}
+    {epsilon_, C_, gamma_, best_params_, best_score_, best_index_, Cs_, gammas_}
+    {cv_results_, walks_, n_splits_, best_estimator_}
 
     See Also
     --------
@@ -62,9 +61,9 @@ class PSVCCV(ClassifierMixin, BaseCV):
     >>> from psvm import PSVCCV
     >>> X, y = make_moons(150, noise=0.2, random_state=0)
     >>> model = PSVCCV().fit(X, y)
-    >>> sorted(model.best_params_), len(model.cv_results_["params"]) > 20
-    (['C', 'epsilon', 'gamma'], True)
-    >>> bool(model.score(X, y) > 0.9 and model.n_support_ < 40)
+    >>> sorted(model.best_params_), len(model.cv_results_["params"]) > 2
+    (['C', 'gamma'], True)
+    >>> bool(model.score(X, y) > 0.9 and model.n_support_ < 75)
     True
     """
 
@@ -77,21 +76,16 @@ class PSVCCV(ClassifierMixin, BaseCV):
     def __init__(
         self,
         *,
-        epsilons: int | ArrayLike = 50,
-        min_ratio: float | None = None,
         Cs: ArrayLike | None = (np.inf,),
         gammas: ArrayLike | Literal["scale", "auto"] | None = None,
         cv: CVLike = None,
         scoring: Scoring = None,
-        rule: Literal["auto", "best", "one_standard_error"] = "auto",
-        strategy: Literal["grid", "coarse_to_fine"] = "grid",
-        path_tol: float = 0.01,
+        rule: Literal["best", "sparse"] = "best",
         n_jobs: int | None = None,
         results_file: StrPath | None = None,
         verbose: bool = False,
-        relaxation: float | Literal["auto"] = "auto",
         threshold: Literal["loo", "mean"] = "loo",
-        kernel: KernelLike = "rbf",
+        kernel: KernelLike | list[KernelLike] = "rbf",
         degree: float = 3,
         coef0: float = 0.0,
         theta: float = 1.0,
@@ -109,19 +103,14 @@ class PSVCCV(ClassifierMixin, BaseCV):
         cache_size: float = 1000,
         dtype: DTypeLike = np.float64,
     ) -> None:
-        self.epsilons = epsilons
-        self.min_ratio = min_ratio
         self.Cs = Cs
         self.gammas = gammas
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
-        self.strategy = strategy
-        self.path_tol = path_tol
         self.n_jobs = n_jobs
         self.results_file = results_file
         self.verbose = verbose
-        self.relaxation = relaxation
         self.threshold = threshold
         self.kernel = kernel
         self.degree = degree
@@ -159,8 +148,8 @@ class PSVCCV(ClassifierMixin, BaseCV):
         X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
                 RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them; for them and for dask collections the score
-            is minus the squared error of held-out rows, with one epsilon for each gamma and C.
+            `RowBlocks` have y and the weights in them. For them, for dask collections and for more
+            than 2,000 vectors candidates are compared with 2,000 rows, drawn by content.
         y : array-like of shape (n_samples,) or (n_samples, n_labels)
             Labels, as for `PSVC`.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -209,19 +198,19 @@ class PSVCCV(ClassifierMixin, BaseCV):
 class PSVRCV(RegressorMixin, BaseCV):
     """Potential Support Vector Machine for regression, its parameters by cross-validation.
 
-    For each gamma one exact path of solutions is followed along decreasing epsilon, and judged by
-    leave-one-out values of all rows, which need no other fit. Paths and the grid of gamma go on
-    until the score has turned.
+    For each candidate (kernel, gamma, C) the exact path of solutions is followed along decreasing
+    epsilon, and compared by the losses of leave-one-out values, which need no other fit. Paths and
+    the values of gamma go on until the loss has turned.
 
     Parameters
     ----------
-    {epsilons, min_ratio, Cs, gammas, cv, scoring, rule, strategy, path_tol}
-    {n_jobs, results_file, verbose, relaxation, threshold}
+    {Cs, gammas, cv, scoring, rule}
+    {n_jobs, results_file, verbose, kernel, threshold}
 
     Attributes
     ----------
-    {epsilon_, C_, gamma_, best_params_, best_score_, best_index_, epsilons_, Cs_, gammas_}
-    {cv_results_, n_splits_, best_estimator_}
+    {epsilon_, C_, gamma_, best_params_, best_score_, best_index_, Cs_, gammas_}
+    {cv_results_, walks_, n_splits_, best_estimator_}
 
     See Also
     --------
@@ -248,21 +237,16 @@ class PSVRCV(RegressorMixin, BaseCV):
     def __init__(
         self,
         *,
-        epsilons: int | ArrayLike = 50,
-        min_ratio: float | None = None,
         Cs: ArrayLike | None = (np.inf,),
         gammas: ArrayLike | Literal["scale", "auto"] | None = None,
         cv: CVLike = None,
         scoring: Scoring = None,
-        rule: Literal["auto", "best", "one_standard_error"] = "auto",
-        strategy: Literal["grid", "coarse_to_fine"] = "grid",
-        path_tol: float = 0.01,
+        rule: Literal["best", "sparse"] = "best",
         n_jobs: int | None = None,
         results_file: StrPath | None = None,
         verbose: bool = False,
-        relaxation: float | Literal["auto"] = "auto",
         threshold: Literal["loo", "mean"] = "loo",
-        kernel: KernelLike = "rbf",
+        kernel: KernelLike | list[KernelLike] = "rbf",
         degree: float = 3,
         coef0: float = 0.0,
         theta: float = 1.0,
@@ -276,19 +260,14 @@ class PSVRCV(RegressorMixin, BaseCV):
         cache_size: float = 1000,
         dtype: DTypeLike = np.float64,
     ) -> None:
-        self.epsilons = epsilons
-        self.min_ratio = min_ratio
         self.Cs = Cs
         self.gammas = gammas
         self.cv = cv
         self.scoring = scoring
         self.rule = rule
-        self.strategy = strategy
-        self.path_tol = path_tol
         self.n_jobs = n_jobs
         self.results_file = results_file
         self.verbose = verbose
-        self.relaxation = relaxation
         self.threshold = threshold
         self.kernel = kernel
         self.degree = degree
@@ -322,8 +301,8 @@ class PSVRCV(RegressorMixin, BaseCV):
         X : {array-like, sparse matrix, dask collection} of shape (n_samples, n_features), or \
                 RowBlocks
             Vectors, or the matrix itself with ``kernel="precomputed"`` (square) or "dyadic".
-            `RowBlocks` have y and the weights in them; for them and for dask collections the score
-            is minus the squared error of held-out rows, with one epsilon for each gamma and C.
+            `RowBlocks` have y and the weights in them. For them, for dask collections and for more
+            than 2,000 vectors candidates are compared with 2,000 rows, drawn by content.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Numbers.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import LeaveOneOut
 
 from .._folds import make_splits
@@ -14,13 +14,13 @@ from .._progress import finished, progress, steps
 from .._threads import threads
 from .._typing import ArrayLike, CVLike, MatrixLike
 from .._validation import shown
+from ..choice import RowsMachine
 from ..estimators import (
     PSVC,
     PSVR,
     BasePSVM,
     check_psvm,
     describe_for,
-    finish_machine,
     prepare,
 )
 from ..matrix import (
@@ -32,12 +32,19 @@ from ..matrix import (
     with_norms,
 )
 from ..solvers import WorkingSet
-from ._paths import Fold
+
 
 NEAR = 0.7
 """Columns whose ``|F|`` is that near to epsilon may join when rows leave."""
 ROUNDING = 1e-9
 """Errors of updated statistics, as a share of ``||K̃'y||_inf``."""
+
+
+class Fold(NamedTuple):
+    """Which rows train and which are held out, as indices."""
+
+    train: np.ndarray
+    test: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +187,7 @@ class _PrimedMachine:
 
     def __init__(self, model, description, task, solver):
         self.model, self.description, self.solver = model, description, solver
+        self.classifies = is_classifier(model)
         self.columns, self.rows, self.y = description.columns, task.rows, task.target
         self.solution = self.solve(description.problem(self.y, model.C))
         self.near = _near(self.solution)
@@ -231,12 +239,12 @@ class _PrimedMachine:
 
     def predictor(self, part, solution):
         """What the model makes of a solution without some rows."""
-        problem = part.problem(self.y, self.model.C).with_parameters(epsilon=solution.epsilon)
-        machine = finish_machine(self.model, part, self.y, problem, solution)
+        machine = RowsMachine(part, self.y, self.model.C, self.classifies, self.solver)
+        fitted = machine.finish(solution, self.model.threshold, False)
         coef = np.zeros(len(self.columns))
-        some, shift = problem.K.coef(machine.alpha)
+        some, shift = machine.problem.K.coef(fitted.alpha)
         coef[np.isin(self.columns, part.columns)] = some
-        return _Predictor(coef, machine.intercept + shift)
+        return _Predictor(coef, fitted.intercept + shift)
 
     def residual(self, folds, f, solution):
         """``w (y - f(x))`` of the rows, 0 for those held out."""

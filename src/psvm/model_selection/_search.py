@@ -1,468 +1,226 @@
-"""One search: folds, grids, and the results of all paths."""
+"""One search: candidates and the losses of held-out rows."""
 
 from __future__ import annotations
 
+import time
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer
 
-from .._folds import N_FOLDS, assign_folds, make_splits
+from .._folds import make_splits
 from .._journal import Journal, fingerprint
 from .._parallel import results
-from .._progress import steps
 from .._threads import threads
-from ..estimators import (
-    LARGEST_GRAM,
-    Labels,
-    Numbers,
-    by_rows,
-    describe_for,
-    digests_of,
-    fit_prepared,
-    relaxation_of,
-)
-from ._edges import has_levelled_off
-from ._grid import (
-    FACTOR,
-    FARTHEST,
-    LEARNT,
-    NARROWER,
-    NOT_WORSE,
-    SPAN,
-    WIDE,
-    WIDTHS,
-    Grid,
-    candidates,
-    coarse,
-    error_has_turned,
-    fine,
-    has_turned,
-    is_open,
-    make_epsilons,
-    make_gammas,
-    never,
-    walk_C,
-)
-from ._paths import (
-    AHEAD,
-    UNKNOWN,
-    Fold,
-    FoldPaths,
-    Judged,
-    Known,
-    Rival,
-    best_mean,
-    joined,
-    left_out_paths,
-)
-from ._scoring import Score
-from ._table import MOST, best_with, choose, cv_results, is_near
+from ..choice import standard_error
+from ..estimators import Trial, check_psvm, digests_of
+from ..solvers import Clock
+from ._candidates import TURNED, as_list, first_candidates, next_gammas, smaller_Cs
 
-FEWEST_ROWS = 10
-"""Fewer distinct rows are soon interpolated, where leave-one-out values mean nothing."""
-MANY, SOME, PARTS = {"classes": 400, "numbers": 2000}, {"classes": 400, "numbers": 1000}, 8
-"""With so many distinct rows gamma is found with a part of them: with about so many, but with no
-more than a half and no less than an eighth. Squared errors are noisier than the losses of two
-classes, and more classes need more rows."""
+LEAST = 1e-12
+"""The smallest probability of the log loss."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows that a search learns from: all of them, or some."""
+class Judged(NamedTuple):
+    """What a candidate is worth."""
 
-    X: Any
-    target: Labels | Numbers
-    weights: np.ndarray
-    sample_weights: np.ndarray
-    digests: list
+    scores: np.ndarray
+    """Of the held-out groups, larger is better, or of the folds."""
+    shares: np.ndarray
+    """Of the weight, of these."""
+    n_support: np.ndarray
+    """Support objects, of each fold if there are folds."""
+    fit_time: np.ndarray
+    """Seconds."""
+    epsilons: np.ndarray
+    """Shares of epsilon_max along the walk."""
+    losses: np.ndarray
+    """Mean losses along the walk."""
 
-    def part(self, rows):
-        """Some of the rows; classes that none of these has are left out."""
-        return Rows(
-            self.X[rows],
-            self.target.part(rows),
-            self.weights[rows],
-            self.sample_weights[rows],
-            [self.digests[row] for row in rows],
-        )
+
+class Result(NamedTuple):
+    """A candidate and what it is worth."""
+
+    params: dict
+    kernel: int
+    """The place of its kernel in the list."""
+    judged: Judged
 
     @property
-    def n_distinct(self):
-        """The number of distinct rows with weight."""
-        pairs = zip(self.digests, self.weights, strict=True)
-        return len({digest for digest, weight in pairs if weight > 0})
+    def score(self):
+        """The mean score; minus infinity where it means nothing."""
+        score = self.judged.scores @ self.judged.shares
+        return float(score) if np.isfinite(score) else -np.inf
 
-    def dealt(self, n_parts):
-        """The number of the part, by content, that each row is dealt to; -1 without weight."""
-        return assign_folds(self.digests, self.target.key, self.sample_weights, n_parts)
-
-
-class Kept(NamedTuple):
-    """The best paths of all rows so far; a model on them need not be described and solved again."""
-
-    score: float
-    C: float
-    gamma: float | str
-    description: Any
-    alphas: list
-    """Solutions of each machine along epsilon."""
-
-    def starts(self, target, C, step):
-        """The solutions of the machines at a point, in all columns; None if C is another one."""
-        if self.C != C:
-            return None
-        found = []
-        for task, alphas in zip(target.tasks(), self.alphas, strict=False):
-            start = np.zeros(self.description.matrix.shape[1])
-            start[self.description.part(task.rows).columns] = alphas[step, 0]
-            found.append(start)
-        return found
+    @property
+    def n_support(self):
+        """The mean number of support objects."""
+        return float(np.mean(self.judged.n_support))
 
 
-class PathSearch:
+class Search:
     """The search of `PSVCCV` or `PSVRCV` (the `options`) with a model for validated data.
 
     Attributes
     ----------
-    left_out : bool
-        Whether rows are judged by leave-one-out values rather than in folds.
+    results : list of Result
     """
 
     def __init__(self, options, model, X, target, weights, sample_weight):
-        self.options, self.model = options, model
-        self.epsilons = make_epsilons(options.epsilons, options.min_ratio)
-        self.finds_C = options.Cs is None
-        self.Cs = [np.inf] if self.finds_C else [float(C) for C in options.Cs]
-        self.open = is_open(options.epsilons, options.min_ratio)
-        coarse_first = options.strategy == "coarse_to_fine"
-        widths = SPAN if coarse_first else WIDTHS
-        self.gammas = make_gammas(options.gammas, options.kernel, X, weights, widths)
-        self.walks = options.gammas is None and not isinstance(self.gammas[0], str)
-        self.walks = self.walks and not coarse_first
-        own = np.ones(len(weights)) if sample_weight is None else np.asarray(sample_weight, float)
-        digests = digests_of(X, options.kernel)
-        self.rows = Rows(X, target, weights, own, digests)
-        self.left_out = options.cv is None and self._can_leave_one_out()
-        if target.shares and not self.left_out:
-            self.rows = replace(self.rows, target=self._without_sharing(target))
-        self.weighted = sample_weight is not None
-        self.folds = self._make_folds(self.rows)
-        self.score = self._make_score(self.rows, self.folds)
+        self.options, self.model, self.X = options, model, X
+        self.target, self.weights, self.sample_weight = target, weights, sample_weight
+        self.folds = None
+        if options.cv is not None:
+            self.folds = make_splits(options.cv, X, target.y, classifier=target.classifies)
+        self.results, self.best_trial = [], None
         self.journal = Journal(options.results_file, self._fingerprint(), Judged)
-        self.kept = None
-
-    def choose(self, table):
-        """Index of the chosen row of a table."""
-        rule = self.options.rule
-        rule = self._rule if rule == "auto" else rule
-        return int(choose(table, rule, min(self.gammas)))
-
-    @property
-    def _rule(self):
-        """How gamma is chosen: wider kernels become polynomials.
-
-        Beyond the training objects their values go astray, which classes do not mind.
-        """
-        if self.options.scoring is not None:
-            return "best"
-        if self.rows.target.classifies:
-            return "widest"
-        return "narrowest" if self.walks else "sparsest"
 
     def run(self):
-        """The table of all candidates."""
-        with self.journal:
-            return self._run()
+        """Compare all candidates; returns the place of the chosen one."""
+        with self.journal, threads():
+            new = first_candidates(self.options, self.X, self.weights)
+            while new:
+                self._judge(new)
+                new = next_gammas(self.options, self.results)
+            if self.options.Cs is None:
+                self._walk_C()
+        return self.chosen()
 
-    def _run(self):
-        if self.options.strategy == "coarse_to_fine":
-            return self._coarse_to_fine()
-        rounds, sizes = [], []
-        some = self._some_rows() if self.walks else None
-        if some is not None:
-            score = self._make_score(some, self._make_folds(some))
-            rounds, sizes = [self._walk(some, score, "some")], [len(some.weights)]
-            first = self._table(rounds)
-            chosen = choose(first, self._rule, min(self.gammas))
-            known = Known(first["mean_n_support"][chosen])
-            rounds.append(self._judge(self.Cs, [first["params"][chosen]["gamma"]], known=known))
-        elif self.walks:
-            rounds.append(self._walk(self.rows, self.score, "loo"))
-        else:
-            rounds.append(self._judge(self.Cs, self.gammas))
-        if self.finds_C:
-            rounds[-1] |= self._walk_C(rounds[-1])
-        return self._table(rounds, [*sizes, None])
+    def chosen(self):
+        """The place of the best candidate, or of the sparsest that is as good."""
+        scores = np.array([result.score for result in self.results])
+        if not np.isfinite(scores).any():
+            raise ValueError("All scores are NaN or infinite; check the scoring and the data.")
+        best = int(np.argmax(scores))
+        if self.options.rule == "best":
+            return best
+        good = [
+            place
+            for place, result in enumerate(self.results)
+            if scores[best] - scores[place] <= self._error(result, self.results[best])
+        ]
+        return min(good, key=lambda place: (self.results[place].n_support, -scores[place]))
 
-    def fit(self, best):
-        """The model with the best parameters, which are those that were judged."""
-        scheme = {"multi_class": "shared"} if self.rows.target.shares else {}
-        model = self._with(
-            **best, epsilon_unit="max", relaxation=self._relaxation(best["C"]), **scheme
-        )
-        rows, known = self.rows, (None, None)
-        if self.kept is not None and self.kept.gamma == best["gamma"]:
-            step = int(np.flatnonzero(self.epsilons == best["epsilon"])[0])
-            known = self.kept.description, self.kept.starts(rows.target, best["C"], step)
-        return fit_prepared(model, rows.X, rows.target, rows.weights, *known)
+    def fit(self, place):
+        """The model with the parameters of a candidate, which are those that were judged."""
+        result = self.results[place]
+        model = self._with(result.params)
+        if self.best_trial is not None and self.best_trial[0] == place:
+            return model._take(self.best_trial[1])
+        return model._fit(self.X, self.target, self.weights, check_psvm(model))
 
-    def _relaxation(self, C):
-        """How far solutions are relaxed; unless a number says so, only those that share."""
-        if self.model.relaxation == "auto" and not self.rows.target.shares:
-            return 0.0
-        return relaxation_of(self._with(C=C, epsilon="auto"))
+    def _error(self, result, best):
+        """The standard error of the difference of two scores."""
+        differences = result.judged.scores - best.judged.scores
+        return standard_error(differences, best.judged.shares)
 
-    def _with(self, **parameters):
+    def _judge(self, new):
+        """Add the results of candidates; several are worked on at the same time."""
+        kernels = as_list(self.options.kernel)
+        places = [next(i for i, k in enumerate(kernels) if k is p["kernel"]) for p in new]
+        keys = [(str(k), str(p["gamma"]), str(p["C"])) for k, p in zip(places, new, strict=True)]
+        open_ = [i for i, key in enumerate(keys) if key not in self.journal.done]
+        judge = self._by_folds if self.folds is not None else self._left_out
+        tasks = [(new[i],) for i in open_]
+        found = results(judge, tasks, self.options.n_jobs, "candidates", prefer="threads")
+        trials = {}
+        for i, (judged, trial) in zip(open_, found if tasks else [], strict=True):
+            self.journal.add(keys[i], judged)
+            trials[i] = trial
+        for i, (key, params, kernel) in enumerate(zip(keys, new, places, strict=True)):
+            self.results.append(Result(params, kernel, self.journal.done[key]))
+            best = self.best_trial is None or self.results[-1].score > self.results[
+                self.best_trial[0]
+            ].score
+            if trials.get(i) is not None and best:
+                self.best_trial = len(self.results) - 1, trials[i]
+
+    def _walk_C(self):
+        """Smaller and smaller C with the best candidate, until the score has turned."""
+        best = self.results[self.chosen()]
+        model, behind = self.fit(self.chosen()), 0
+        for C in smaller_Cs(np.abs(model.alpha_).max(initial=0.0)):
+            self._judge([{**best.params, "C": C}])
+            top = max(result.score for result in self.results[:-1])
+            behind = 0 if self.results[-1].score > top else behind + 1
+            if behind == TURNED:
+                return
+
+    def _with(self, params):
         """The model with other parameters; `clone` and `set_params` would be slow."""
         model = copy(self.model)
-        vars(model).update(parameters)
+        vars(model).update(params)
         return model
 
-    def _table(self, rounds, sizes=None):
-        rounds = [candidates(found, self.epsilons) for found in rounds]
-        n = len(self.rows.weights)
-        sizes = [n] * len(rounds) if sizes is None else [size or n for size in sizes]
-        return cv_results(rounds, sizes)
-
-    def _best(self, found):
-        """The parameters that some paths are the best with."""
-        table = self._table([found])
-        return table["params"][int(choose(table, "best"))]
-
-    def _gamma(self, table):
-        """The gamma of a table that is chosen."""
-        return table["params"][choose(table, self._rule, min(self.gammas))]["gamma"]
-
-    def _walk(self, rows, score, name):
-        """Paths of more and more gammas, until the best is not at an end."""
-        found = {}
-        for gamma, known in steps(self._next_gammas(found, score), "gamma"):
-            found.update(self._judge(self.Cs, [gamma], rows, score, name, known))
-        return _by_gamma(found)
-
-    def _next_gammas(self, found, score):
-        """One gamma after the other, and what the paths found so far say about its paths."""
-        new, known = self.gammas[::-1], UNKNOWN
-        while new:
-            yield new[0], known
-            gammas, table = sorted({gamma for _, gamma in found}), self._table([_by_gamma(found)])
-            new = new[1:] or self._beyond(gammas, table, score)
-            known = self._known(new[0], table, score) if new else None
-
-    def _known(self, gamma, table, score):
-        """What the paths of the next gamma are compared with, if anything has been learnt."""
-        best = int(choose(table, "best"))
-        if not self.open or not self._has_learnt(table["mean_test_score"][best], score):
-            return UNKNOWN
-        scores = np.array([table[f"split{i}_test_score"][best] for i in range(len(score.folds))])
-        n_support, wider = table["mean_n_support"][best], gamma < table["params"][best]["gamma"]
-        return Known(n_support, Rival(scores, (1.0 if wider else NARROWER) * n_support))
-
-    def _has_learnt(self, value, score):
-        """Whether the best score is better than that of constants; unknown with a `scoring`."""
-        known = self.options.scoring is None
-        return known and value > LEARNT * score.of_constants(self.left_out)
-
-    def _walk_C(self, found):
-        """Paths of smaller and smaller C with the best gamma, until the score has turned.
-
-        Those of C = inf are found.
-        """
-        new, best = {}, self._best(found)
-
-        def score(C):
-            judged = self._judge([C], [best["gamma"]])
-            new.update(judged)
-            return best_mean(judged[C, best["gamma"]])
-
-        unbounded = max(best_mean(judged) for judged in found.values())
-        walk_C(np.abs(self.fit(best).alpha_).max(), unbounded, score)
-        return new
-
-    def _beyond(self, gammas, table, score):
-        """The next value of gamma, in a list, if the best one is at an end that may move."""
-        best = int(choose(table, "best"))
-        gamma, value = table["params"][best]["gamma"], table["mean_test_score"][best]
-        judged_by_loss = self.options.scoring is None
-        if judged_by_loss and not self._has_learnt(value, score):
-            gamma = gammas[-1]
-        if gamma == gammas[-1]:
-            new = gamma * FACTOR
-            return [new] if new < max(self.gammas) * FACTOR ** (FARTHEST + 0.5) else []
-        new = gammas[0] / FACTOR
-        if gamma == gammas[0] and not has_levelled_off(table, "gamma", gammas[:2]):
-            farther = new > min(self.gammas) / FACTOR ** (FARTHEST + 0.5)
-            pays = self._rule != "narrowest" or self._gamma(table) == gamma
-            return [new] if farther and pays else []
-        near = self._rule == "widest" and new > min(self.gammas) / WIDE
-        near = near and is_near(table, best_with(table, gammas[0]), best, NOT_WORSE, MOST)
-        return [new] if near else []
-
-    def _some_rows(self):
-        """Rows to find gamma with, if there are many; None if all are needed."""
-        target, n = self.rows.target, self.rows.n_distinct
-        kind = "classes" if target.classifies else "numbers"
-        n = 2 * n / len(target.classes) if target.classifies and target.alike else n
-        if not self.left_out or n < MANY[kind] or not by_rows(self.options.landmarks):
-            return None
-        part = self.rows.dealt(int(np.clip(n // SOME[kind], 2, PARTS)))
-        some = self.rows.part(np.flatnonzero(part == 0))
-        return some if self._fits(some) else None
-
-    def _fits(self, some):
-        """Whether some rows are a problem of the same kind."""
-        several = not some.target.classifies or len(some.target.classes) > 1
-        return several and some.n_distinct >= FEWEST_ROWS
-
-    def _coarse_to_fine(self):
-        gammas = coarse(self.gammas) if not isinstance(self.gammas[0], str) else self.gammas
-        Cs = coarse(self.Cs)
-        first = self._judge(Cs, gammas)
-        best = self._best(first)
-        Cs, gammas = fine(best["C"], Cs), fine(best["gamma"], gammas)
-        return self._table([first, self._judge(Cs, gammas)])
-
-    def _judge(self, Cs, gammas, rows=None, score=None, name="loo", known=UNKNOWN):
-        """What is found for each ``(C, gamma)``; all rows are judged if none are given."""
-        grid = Grid(self.epsilons, np.array(Cs))
-        rows, score = self.rows if rows is None else rows, self.score if score is None else score
-        with threads():
-            if self.left_out:
-                found = self._leave_one_out(grid, gammas, rows, score, name, known)
-            else:
-                found = self._in_folds(grid, gammas)
-        return {
-            (float(C), gamma): judged
-            for gamma, each in zip(gammas, found, strict=True)
-            for C, judged in zip(Cs, each, strict=True)
-        }
-
-    def _leave_one_out(self, grid, gammas, rows, score, name, known):
-        """By leave-one-out values; several gammas are worked on at the same time."""
-        keys = [[(str(gamma), str(C), name, 0) for C in grid.Cs] for gamma in gammas]
-        open_ = [g for g, some in enumerate(keys) if not all(k in self.journal.done for k in some)]
-        turned = self._end(rows.target)
-
-        def paths(gamma):
-            kept = self.kept if rows is self.rows else None
-            again = kept is not None and kept.gamma == gamma
-            description = kept.description if again else self._describe(gamma, rows)
-            shared = rows.target, grid, score, self._relaxation, self.model.tol, turned, known
-            return description, left_out_paths(description, *shared)
-
-        tasks = [(gammas[g],) for g in open_]
-        each = results(paths, tasks, self.options.n_jobs, "gammas", prefer="threads")
-        for g, (description, found) in zip(open_, each if tasks else [], strict=True):
-            for C, key, (judged, alphas) in zip(grid.Cs, keys[g], found, strict=True):
-                self.journal.add(key, judged)
-                if rows is self.rows:
-                    mean = best_mean(judged)
-                    self._keep(Kept(mean, float(C), gammas[g], description, alphas))
-        return [[self.journal.done[key] for key in some] for some in keys]
-
-    def _keep(self, new):
-        """Keep paths if they are the best so far."""
-        if self.kept is None or new.score > self.kept.score:
-            self.kept = new
-
-    def _end(self, target):
-        """What says whether a path of leave-one-out values ends; None: as for epsilon="auto"."""
-        if not self.open:
-            return never
+    def _left_out(self, params):
+        """A candidate by the leave-one-out values of its walks."""
+        began, model = time.perf_counter(), self._with(params)
+        solver = check_psvm(model)
+        trial = Trial(model, self.X, self.target, self.weights, solver, Clock())
+        losses, shares = trial.losses
+        scores, n_support = -losses, trial.n_support
         if self.options.scoring is not None:
-            return has_turned
-        return None if target.classifies else error_has_turned
+            model._take(trial)
+            n_support, (scores, shares) = model.n_support_, self._scored(trial.values)
+        took = np.full(1, time.perf_counter() - began)
+        walk = trial.curve
+        return Judged(scores, shares, np.full(1, float(n_support)), took, *walk), trial
 
-    def _in_folds(self, grid, gammas):
-        """In folds, several of which are worked on at the same time."""
-        return [self._folds_of(gamma, grid) for gamma in steps(gammas, "gamma")]
+    def _scored(self, values):
+        """The score of leave-one-out values by a scorer."""
+        known = np.flatnonzero(np.isfinite(values).all(axis=1) & (self.weights > 0))
+        answer = _Labels if self.target.classifies else _Numbers
+        score = self._scorer(answer(self.target, values[known]), known)
+        return np.full(1, score), np.ones(1)
 
-    def _folds_of(self, gamma, grid):
-        """Results of one gamma: all folds share the matrix."""
-        parts, description = {}, self._describe(gamma, self.rows)
-        relaxation = self._relaxation(np.inf)
+    def _scorer(self, model, rows, X=None):
+        scoring = self.options.scoring
+        scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        options = {}
+        if self.sample_weight is not None:
+            options["sample_weight"] = np.asarray(self.sample_weight, dtype=float)[rows]
+        return scorer(model, rows if X is None else X, self.target.y[rows], **options)
 
-        def judged(number, *points):
-            if number not in parts:
-                shared = self.score, number, self.options.path_tol, relaxation
-                parts[number] = FoldPaths(description, self.rows.target, *shared)
-            return parts[number].judged(*points)
+    def _by_folds(self, params):
+        """A candidate by folds around everything: each fits a model and chooses its epsilon."""
+        began, scores, sizes, weights = time.perf_counter(), [], [], []
+        for train, test in self.folds:
+            model = self._with(params)
+            if self.target.classifies and self.options.scoring is None:
+                model.probability = model.probability or self.target.scheme != "multilabel"
+            part = self.target.part(train)
+            model._fit(self._rows(train), part, self.weights[train], check_psvm(model))
+            scores.append(self._score_of(model, train, test))
+            sizes.append(float(model.n_support_))
+            weights.append(self.weights[test].sum())
+        took = np.full(len(scores), (time.perf_counter() - began) / len(scores))
+        shares = np.array(weights) / np.sum(weights)
+        none = np.zeros(0)
+        return Judged(np.array(scores), shares, np.array(sizes), took, none, none), None
 
-        return [
-            self._until_turned(str(gamma), C, grid.epsilons, judged) for C in steps(grid.Cs, "C")
-        ]
+    def _rows(self, rows):
+        """Some rows; of a square matrix their relations among each other."""
+        X = self.X[rows]
+        return X[:, rows] if self.model._kernel_name == "precomputed" else X
 
-    def _until_turned(self, gamma, C, epsilons, judged):
-        """The points of one C, some after some until the mean of all folds has turned."""
-        turned = never
-        if self.open:
-            turned = error_has_turned if self.options.scoring is None else has_turned
-        some = AHEAD if self.open else len(epsilons)
-        done = []
-        for first in range(0, len(epsilons), some):
-            points = C, epsilons, first, min(some, len(epsilons) - first)
-            keys = [(gamma, str(C), number, first) for number in range(len(self.folds))]
-            open_ = [number for number, key in enumerate(keys) if key not in self.journal.done]
-            tasks = [(number, *points) for number in open_]
-            new = results(judged, tasks, self.options.n_jobs, prefer="threads") if tasks else []
-            for number, result in zip(open_, new, strict=True):
-                self.journal.add(keys[number], result)
-            done.append(joined([self.journal.done[key] for key in keys], axis=1))
-            share = done[-1].n_support[-1].mean() / len(self.rows.weights)
-            if turned(np.concatenate([points.scores for points in done]), share):
-                break
-        return joined(done, axis=0)
-
-    def _describe(self, gamma, rows):
-        model = self._with(gamma=gamma)
-        return describe_for(model, rows.X, rows.weights, rows.target, rows.digests)
-
-    def _can_leave_one_out(self):
-        """Whether the columns are few enough for their products, and the rows not too few."""
-        if len(set(self.rows.digests)) < FEWEST_ROWS:
-            return False
-        description = self._describe(self.gammas[0], self.rows)
-        if description.matrix.shape[1] <= LARGEST_GRAM:
-            return True
-        rows = max(len(task.rows) for task in self.rows.target.tasks())
-        return description.own is not None and rows <= LARGEST_GRAM
-
-    def _without_sharing(self, target):
-        """The same target with a machine for each pair of classes."""
-        if self.model.multi_class == "shared":
-            raise ValueError(
-                "multi_class='shared' is judged by leave-one-out values, which need cv=None, ten "
-                "distinct rows and at most 2048 columns. Use multi_class='ovo' or 'ovr'."
-            )
-        self.model.set_params(multi_class="ovo")
-        return replace(target, scheme="ovo", shares=False)
-
-    def _make_folds(self, rows):
-        if self.options.cv is None:
-            number = rows.dealt(N_FOLDS)
-            every = range(number.max() + 1)
-            pairs = [((number != i) & (number >= 0), number == i) for i in every]
-            folds = [Fold(*map(np.flatnonzero, pair)) for pair in pairs]
-        else:
-            target = rows.target
-            splits = make_splits(self.options.cv, rows.X, target.y, classifier=target.classifies)
-            folds = [Fold(*pair) for pair in splits]
-        if len(folds) < 2:
-            raise ValueError(
-                f"At least two folds are needed, got {len(folds)}. Use another cv; the default "
-                "keeps equal rows together and needs two different ones."
-            )
-        if not self.left_out:
-            _check_classes(rows.target, folds)
-        return folds
-
-    def _make_score(self, rows, folds):
-        options = self.options
-        judged_by_loss = self.left_out and options.scoring is None
-        weights = rows.weights if judged_by_loss else rows.sample_weights
-        return Score(options.scoring, rows.target, weights, self.weighted, folds, options.threshold)
+    def _score_of(self, model, train, test):
+        """The score of held-out rows."""
+        X = self.X[test]
+        X = X[:, train] if self.model._kernel_name == "precomputed" else X
+        if self.options.scoring is not None:
+            return self._scorer(model, test, X)
+        weights = self.weights[test]
+        if not self.target.classifies:
+            square = np.square(model.predict(X) - self.target.y[test])
+            return -np.average(square.reshape(len(test), -1).mean(axis=1), weights=weights)
+        if self.target.scheme == "multilabel":
+            return -np.average((model.predict(X) != self.target.y[test]).mean(axis=1), weights=weights)
+        p = model.predict_proba(X)
+        # a class that is not among the training rows has no probability
+        own = (p * (model.classes_ == self.target.y[test][:, None])).sum(axis=1)
+        return np.average(np.log(np.maximum(own, LEAST)), weights=weights)
 
     def _fingerprint(self):
         if self.options.results_file is None:
@@ -472,24 +230,53 @@ class PathSearch:
         settings = [
             part for name in settings if name not in omitted for part in (name, settings[name])
         ]
-        rows, target = self.rows, self.rows.target
-        y = (target.code, target.classes.tolist()) if target.classifies else (target.y,)
-        folds = [part for fold in self.folds for part in fold]
-        return fingerprint(
-            *rows.digests, *y, rows.weights, *settings, self.gammas, self.left_out, *folds
-        )
+        y = (self.target.code, self.target.classes.tolist()) if self.target.classifies else (self.target.y,)
+        folds = [] if self.folds is None else [part for fold in self.folds for part in fold]
+        digests = np.asarray(digests_of(self.X, self.model.kernel))
+        return fingerprint(*digests.tolist(), *y, self.weights, *settings, *folds)
 
 
-def _by_gamma(found):
-    """What was found in the order of gamma, in which equal scores are told apart."""
-    return dict(sorted(found.items(), key=lambda item: item[0][1]))
+class _Labels(ClassifierMixin, BaseEstimator):
+    """A fitted classifier, as scorers see it, that knows its answer for the held-out rows."""
+
+    def __init__(self, target, decisions):
+        self.target, self.decisions = target, decisions
+        self.classes_ = target.classes
+
+    def predict(self, X):
+        return self.target.predict(self.decisions)
+
+    def decision_function(self, X):
+        return self.target.scores(self.decisions)
 
 
-def _check_classes(target, folds):
-    """Every fold must have training rows of every class."""
-    if not target.classifies or target.scheme == "multilabel":
-        return
-    if any(len(np.unique(target.code[fold.train])) < len(target.classes) for fold in folds):
-        raise ValueError(
-            "A class has no training rows in one of the folds. Use fewer folds or stratified ones."
-        )
+class _Numbers(RegressorMixin, BaseEstimator):
+    """The same of a regressor."""
+
+    def __init__(self, target, decisions):
+        self.target, self.decisions = target, decisions
+        self.fitted_ = True
+
+    def predict(self, X):
+        return self.target.predict(self.decisions)
+
+
+def table_of(found):
+    """The table of results in the layout of scikit-learn's GridSearchCV."""
+    params = [dict(result.params) for result in found]
+    table = {"params": params}
+    for name in ("C", "gamma", "kernel"):
+        values = [p[name] for p in params]
+        column = np.array(values) if name != "kernel" else np.fromiter(values, object, len(values))
+        table[f"param_{name}"] = np.ma.array(column, mask=np.zeros(len(params), dtype=bool))
+    mean = np.array([result.score for result in found])
+    if len(found[0].judged.losses) == 0:
+        for i, column in enumerate(np.array([result.judged.scores for result in found]).T):
+            table[f"split{i}_test_score"] = column
+    errors = [standard_error(result.judged.scores, result.judged.shares) for result in found]
+    table["mean_test_score"], table["std_test_score"] = mean, np.array(errors)
+    ranks = 1 + np.searchsorted(np.sort(-mean), -mean)
+    table["rank_test_score"] = ranks.astype(np.int32)
+    table["mean_n_support"] = np.array([result.n_support for result in found])
+    table["mean_fit_time"] = np.array([result.judged.fit_time.mean() for result in found])
+    return table

@@ -16,6 +16,7 @@ from .._progress import progress, steps
 from .._threads import threads
 from .._typing import ArrayLike, KernelLike, MatrixLike, RandomState, Stored, available_if
 from .._validation import check_number, shown
+from ..choice import POLICY, RowsMachine
 from ..estimators import (
     LANDMARKS,
     PSVC,
@@ -24,7 +25,6 @@ from ..estimators import (
     KernelMixin,
     MomentsPlan,
     check_landmarks,
-    choose_epsilon,
     choose_kernel,
     describe,
     fit_moments,
@@ -37,6 +37,7 @@ from ..estimators import (
 from ..matrix import DaskRows, RowBlocks, as_dense, dask_columns, is_dask, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
+    Clock,
     Solution,
     check_weights,
     epsilon_path,
@@ -76,10 +77,9 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
     Parameters
     ----------
     epsilon : "auto", "cv", "aicc" or float, default="auto"
-        Correlation threshold; the larger it is, the fewer features. "auto" judges the squared error
-        of leave-one-out values, "cv" that of five folds, as in `PSVR` with ``relaxation=0``: the
-        largest epsilon wins whose error is near the smallest one. "aicc" minimises the corrected
-        Akaike criterion.
+        Correlation threshold; the larger it is, the fewer features. "auto" takes the smallest
+        squared error of leave-one-out values, "cv" that of five folds, as `PSVR` does. "aicc"
+        minimises the corrected Akaike criterion.
     epsilon_unit : {"absolute", "max"}, default="absolute"
         A number `epsilon` is in the units of columns of norm one ("absolute"), or a share of the
         smallest value that selects nothing ("max").
@@ -369,11 +369,19 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
         if self.n_features is not None:
             return _limit_features(rows, problems, self.n_features)
         if isinstance(self.epsilon, str):
-            of_target = partial(choose_epsilon, self.epsilon, description, C=self.C, solver=solver)
-            return [of_target(y=y).epsilon for y in steps(iter(rows), "epsilon of target")]
+            return [
+                self._chosen(RowsMachine(description, y, self.C, False, solver))
+                for y in steps(iter(rows), "epsilon of target")
+            ]
         if self.epsilon_unit == "max":
             return [self.epsilon * problem.epsilon_max for problem in problems]
         return [self.epsilon] * len(rows)
+
+    def _chosen(self, machine):
+        """The epsilon of one target."""
+        source = "loo" if self.epsilon == "auto" else self.epsilon
+        walk = machine.choose(source, "best", Clock())
+        return POLICY.fallback * machine.largest if walk is None else walk.epsilon
 
     def _keep(self, target, problems, solutions, orders, total):
         """Set all fitted attributes at once."""

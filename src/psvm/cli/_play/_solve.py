@@ -93,7 +93,7 @@ def grid():
 
 def psvm_model(question):
     """The P-SVM that is asked for, as the papers have it."""
-    options = {"theta": question.gamma, "coef0": 1.0, "relaxation": 0, "threshold": "mean"}
+    options = {"theta": question.gamma, "coef0": 1.0, "threshold": "mean"}
     shared = {"kernel": question.kernel, "gamma": question.gamma, "C": question.C, **options}
     made = PSVR if question.regression else PSVC
     return made(epsilon=question.epsilon, epsilon_unit="max", **shared)

@@ -31,7 +31,7 @@ STAND_IN = 0.7310585786300049
 """An epsilon that nobody gives: it marks the place of the real one in a line of Python."""
 LONGEST = 100_000
 """Letters of a line of Python."""
-PLAIN = {"relaxation": 0, "threshold": "mean", "tol": 1e-8}
+PLAIN = {"threshold": "mean", "tol": 1e-8}
 """Parameters with which a model is the solution on the path and nothing else."""
 
 

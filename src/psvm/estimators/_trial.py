@@ -1,0 +1,135 @@
+"""One candidate: a description of the objects, its machines, and their walks."""
+
+import time
+from functools import cached_property
+
+import numpy as np
+
+from .._progress import steps
+from ..choice import POLICY, RowsMachine, SharedMachines
+from ._description import describe_for
+
+
+class Trial:
+    """What is tried: machines of one description, with the losses of held-out rows.
+
+    Parameters
+    ----------
+    model : PSVC or PSVR
+        With the parameters of the candidate.
+    X : validated objects
+    target : Labels or Numbers
+    weights : ndarray of shape (L,)
+    solver : Solver
+    clock : Clock
+    description : Description, default=None
+        The objects, if they have been described.
+
+    Attributes
+    ----------
+    loss : float
+        The mean loss of the chosen points of all walks; NaN where epsilon is given.
+    time : float
+        Seconds.
+    values : ndarray of shape (L, n_machines) or None
+        Leave-one-out values of all machines, once a model has taken what they have learnt.
+    """
+
+    values = None
+
+    def __init__(self, model, X, target, weights, solver, clock, description=None):
+        began = time.perf_counter()
+        self.model, self.target, self.solver, self.clock = model, target, solver, clock
+        if description is None:
+            description = describe_for(model, X, weights, target)
+        self.description = description
+        self.machines = list(self._make_machines())
+        self.walks = [self._walk(machine) for machine in steps(self.machines, "machine")]
+        self.time = time.perf_counter() - began
+
+    def _make_machines(self):
+        """Machines before they are solved."""
+        tasks, model = self.target.tasks(), self.model
+        if self.target.shares:
+            Y = np.array([task.target for task in tasks])
+            yield SharedMachines.of_rows(self.description, Y, self.solver)
+            return
+        for task in tasks:
+            part = self.description.part(task.rows)
+            classifies = self.target.classifies
+            yield RowsMachine(part, task.target, model.C, classifies, self.solver)
+
+    def _walk(self, machine):
+        epsilon, rule = self.model.epsilon, self.model.rule
+        if not isinstance(epsilon, str):
+            return None
+        return machine.choose("loo" if epsilon == "auto" else epsilon, rule, self.clock)
+
+    @cached_property
+    def losses(self):
+        """Losses of the held-out groups of all machines, and their shares of the weight.
+
+        Those of numbers are shares of the loss of a constant, so that the units of several outputs
+        make no difference.
+        """
+        losses, weights = [], []
+        for machine, walk in zip(self.machines, self.walks, strict=True):
+            if walk is None:
+                continue
+            scale = 1.0 if self.target.classifies else max(walk.means[0], np.finfo(float).tiny)
+            losses.append(walk.losses[walk.best] / scale)
+            weights.append(machine.loss.weights)
+        if not losses:
+            return np.full(1, np.nan), np.ones(1)
+        weights = np.concatenate(weights)
+        return np.concatenate(losses), weights / weights.sum()
+
+    @property
+    def loss(self):
+        losses, shares = self.losses
+        return float(shares @ losses)
+
+    @property
+    def curve(self):
+        """Shares of the largest epsilon and mean losses there, as far as all walks go."""
+        walks = [walk for walk in self.walks if walk is not None]
+        if not walks:
+            return np.zeros(0), np.zeros(0)
+        count = min(len(walk.means) for walk in walks)
+        losses = np.mean([walk.means[:count] for walk in walks], axis=0)
+        return walks[0].epsilons[:count] / walks[0].epsilons[0], losses
+
+    @property
+    def n_support(self):
+        """Objects that support a machine, about: those of the points of the walks."""
+        used = np.zeros(self.description.matrix.shape[1], dtype=bool)
+        for machine, walk in zip(self.machines, self.walks, strict=True):
+            if walk is not None and walk.solution is not None:
+                alpha = getattr(walk.solution, "A", walk.solution)
+                used[machine.columns] |= (alpha != 0).reshape(len(alpha), -1).any(axis=1)
+        return int(used.sum())
+
+    def solve(self, starts=None):
+        """What all machines have learnt.
+
+        `starts` has solutions to start from, one for each machine.
+        """
+        model, found = self.model, []
+        probability = getattr(model, "probability", False)
+        for place, (machine, walk) in enumerate(zip(self.machines, self.walks, strict=True)):
+            epsilon, start = chosen(model, machine, walk)
+            if starts is not None:
+                start = starts[place][machine.columns]
+            solution = machine.solve(epsilon, self.clock, start)
+            fitted = machine.finish(solution, model.threshold, probability)
+            found += list(fitted) if self.target.shares else [fitted]
+        return found
+
+
+def chosen(model, machine, walk):
+    """Epsilon of a machine and a start of its solution, from its walk or the parameters."""
+    if walk is not None:
+        return walk.epsilon, walk.solution
+    if isinstance(model.epsilon, str):
+        return POLICY.fallback * machine.largest, None
+    return model.epsilon * (machine.largest if model.epsilon_unit == "max" else 1.0), None

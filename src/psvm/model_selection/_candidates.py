@@ -1,0 +1,68 @@
+"""Which combinations of kernel, gamma and C a search compares, one after the other."""
+
+from itertools import product
+
+import numpy as np
+
+from ..estimators import choose_gamma, kernel_name
+from ..kernels import WITH_GAMMA, Kernel
+
+FACTOR = 3.0
+"""Between two neighbours of gamma."""
+START = 1.0, 1.0 / FACTOR
+"""gamma in units of "scale" where a search starts."""
+FARTHEST = 4
+"""Values of gamma that are added at each end, at most."""
+HALF, MOST_CS, TURNED = 0.5, 12, 2
+"""Between two neighbours of C, the number of values that are tried beside infinity, at most, and
+how many in a row that are not better than the best one end the walk."""
+
+
+def as_list(value):
+    """A parameter of one value or several as a list."""
+    several = isinstance(value, list | tuple | np.ndarray) and not isinstance(value, str)
+    return list(value) if several else [value]
+
+
+def has_gamma(kernel):
+    """Whether the parameter gamma means something to a kernel."""
+    return not isinstance(kernel, Kernel) and kernel_name(kernel) in WITH_GAMMA
+
+
+def first_candidates(options, X, weights):
+    """The combinations that a search begins with, as parameters of the model."""
+    found, Cs = [], [np.inf] if options.Cs is None else [float(C) for C in options.Cs]
+    for kernel in as_list(options.kernel):
+        gammas = ["scale"]
+        if has_gamma(kernel):
+            scale = choose_gamma("scale", X, weights)
+            gammas = [factor * scale for factor in START]
+            if options.gammas is not None:
+                gammas = [float(choose_gamma(gamma, X, weights)) for gamma in options.gammas]
+        pairs = product(Cs, gammas)
+        found += [{"C": C, "gamma": gamma, "kernel": kernel} for C, gamma in pairs]
+    return found
+
+
+def next_gammas(options, results):
+    """Further combinations: beyond the end of the widths that has the best one, if they are free."""
+    if options.gammas is not None:
+        return []
+    found = []
+    for place, kernel in enumerate(as_list(options.kernel)):
+        mine = [r for r in results if r.kernel == place]
+        if not has_gamma(kernel):
+            continue
+        gammas = np.unique([r.params["gamma"] for r in mine])
+        best = max(mine, key=lambda r: r.score).params
+        scale = mine[0].params["gamma"] / START[0]
+        for end, factor in ((gammas[-1], FACTOR), (gammas[0], 1.0 / FACTOR)):
+            steps = abs(np.log(end * factor / scale) / np.log(FACTOR))
+            if best["gamma"] == end and steps < FARTHEST + 1.5:
+                found.append({**best, "gamma": float(end * factor)})
+    return found
+
+
+def smaller_Cs(largest):
+    """Bounds below the largest variable of a solution without a bound."""
+    return (largest * HALF ** np.arange(1, MOST_CS + 1)).tolist() if largest > 0 else []
