@@ -68,13 +68,17 @@ class Machine:
         Whether the target is -1 and +1 for two classes.
     """
 
-    def choose(self, source, rule, clock):
-        """The walk that chooses epsilon, from "loo", "cv" or "aicc"; None with too few rows."""
+    def choose(self, source, rule, clock, rival=None):
+        """The walk that chooses epsilon, from "loo", "cv" or "aicc"; None with too few rows.
+
+        `rival` is the best walk so far of the same rows.
+        """
         if self.n_distinct < 3 or self.largest == 0:
             return None
         held_out, loss = {"loo": self.left_out, "cv": self.folds, "aicc": self.criterion}[source]()
         epsilons = grid(self.largest)
-        return walk(held_out, loss, epsilons, self.n_distinct - 1, clock.half(), rule)
+        most, half = self.n_distinct - 1, clock.half()
+        return walk(held_out, loss, epsilons, most, half, rule, rival=rival)
 
     def left_out(self):
         """Leave-one-out values, and their loss."""
@@ -130,7 +134,11 @@ class RowsMachine(Machine):
         self.description, self.y, self.C = description, y, C
         self.classifies, self.solver = classifies, solver
         self.problem = description.problem(y, C)
-        self.columns, self.b, self.largest = description.columns, self.problem.b, self.problem.epsilon_max
+        self.columns, self.b, self.largest = (
+            description.columns,
+            self.problem.b,
+            self.problem.epsilon_max,
+        )
         self.means, self.norms = self.problem.K.means, self.problem.K.norms
         self.total = description.weights.sum()
 
@@ -153,7 +161,11 @@ class RowsMachine(Machine):
         """Given folds, as for `Folds`, and the loss of their rows."""
         rows = np.concatenate([out for _, out in splits])
         weights, targets = self.description.weights[rows], self.y[rows][None]
-        loss = LogLoss(weights, targets) if self.classifies else SquaredLoss(weights, targets, 0.0, self.ends)
+        loss = (
+            LogLoss(weights, targets)
+            if self.classifies
+            else SquaredLoss(weights, targets, 0.0, self.ends)
+        )
         return Folds(self.description, self.y, self.C, splits, self._solver), loss
 
     @cached_property
@@ -246,18 +258,21 @@ class SharedMachines:
         """Leave-one-out values."""
         return SharedLeaveOneOut(self.judged, *self.products, max(self.solver.tol, PATH_TOL))
 
-    def choose(self, source, rule, clock):
+    def choose(self, source, rule, clock, rival=None):
         """The walk that chooses epsilon; None with too few rows."""
         if self.n_distinct < 3 or self.largest == 0:
             return None
         epsilons, half = grid(self.largest), clock.half()
-        return walk(self.source, self.loss, epsilons, self.n_distinct - 1, half, rule)
+        most = self.n_distinct - 1
+        return walk(self.source, self.loss, epsilons, most, half, rule, rival=rival)
 
     def solve(self, epsilon, clock, start=None):
         """The certified solution of all machines."""
         limit = {} if self.solver.max_iter is None else {"max_iter": self.solver.max_iter}
         Q, B, squares = self.products
-        return group_solve(Q, B, epsilon, self.solver.tol, squares, start=start, clock=clock, **limit)
+        return group_solve(
+            Q, B, epsilon, self.solver.tol, squares, start=start, clock=clock, **limit
+        )
 
     def finish(self, solution, threshold, probability):
         """The machines of a solution, as for `Machine.finish`."""

@@ -21,6 +21,9 @@ class Policy:
     turned : float
         It ends as well when the loss exceeds the smallest one by so many standard errors of the
         paired difference, at two points in a row.
+    behind : float
+        The walk of a further candidate ends as well when it has so many times the support objects of
+        the best one so far, and exceeds its loss by `turned` standard errors.
     reach : float
         Values of held-out rows count as if they were at most so many ranges of the target beyond
         that range: close to interpolation they may be of any size.
@@ -30,6 +33,8 @@ class Policy:
         Of more distinct rows, so many are held out.
     shared_relaxation : float
         How far machines with a common support go from the solution to its least squares.
+    race, race_from : int
+        With more than `race_from` distinct rows, candidates are compared with `race` landmarks.
     fallback : float
         epsilon / epsilon_max where there are too few distinct rows to choose it.
     """
@@ -38,10 +43,13 @@ class Policy:
     decades: int = 8
     patience: int = 8
     turned: float = 2.0
+    behind: float = 2.0
     reach: float = 1.0
     least: float = 1e-10
     judged: int = 2000
     shared_relaxation: float = 0.75
+    race: int = 300
+    race_from: int = 1000
     fallback: float = 0.1
 
 

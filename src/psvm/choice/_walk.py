@@ -15,6 +15,8 @@ from ._policy import POLICY
 
 EQUAL = 1e-9
 """Losses that differ by less than this share are equal: the difference is rounding."""
+CHEAP = 100
+"""Points with fewer support objects take no time."""
 RULES = ("best", "sparse")
 
 
@@ -61,7 +63,7 @@ def grid(largest, policy=POLICY):
     return largest * 10.0 ** (-np.arange(n_points) / policy.per_decade)
 
 
-def walk(source, loss, epsilons, most, clock, rule="best", *, ends=True):
+def walk(source, loss, epsilons, most, clock, rule="best", *, rival=None):
     """Follow a source along epsilons.
 
     Parameters
@@ -75,8 +77,9 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, ends=True):
     clock : Clock
     rule : {"best", "sparse"}
         How the point is chosen.
-    ends : bool, default=True
-        Whether the walk may end before the last epsilon.
+    rival : Walk, default=None
+        The best walk so far of the same rows. The walk ends when it has many more support objects
+        than that one, and is clearly worse.
 
     Returns
     -------
@@ -90,7 +93,9 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, ends=True):
         solutions.append(point.solution)
         share = epsilons[place] / epsilons[0] if epsilons[0] > 0 else 1.0
         say(f"epsilon {share:.2g} of the largest, {sizes[-1]} support objects")
-        if ends and (sizes[-1] >= most or means[-1] <= loss.least or _has_turned(loss, losses, means)):
+        if sizes[-1] >= most or means[-1] <= loss.least or _has_turned(loss, losses, means):
+            break
+        if rival is not None and _is_behind(loss, losses[-1], sizes[-1], rival):
             break
         if clock.over:
             _warn_of_time(share)
@@ -118,6 +123,14 @@ def _has_turned(loss, losses, means):
         return False
     beyond = np.array(losses[-2:]) - losses[best]
     return bool((loss.mean(beyond) > POLICY.turned * loss.error(beyond)).all())
+
+
+def _is_behind(loss, losses, n_support, rival):
+    """Whether a point that should have come near a rival is clearly worse."""
+    if n_support < max(POLICY.behind * rival.n_support[rival.best], CHEAP):
+        return False
+    beyond = losses - rival.losses[rival.best]
+    return bool(loss.mean(beyond) > POLICY.turned * loss.error(beyond))
 
 
 def _warn_of_time(share):

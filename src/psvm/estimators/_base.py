@@ -26,8 +26,9 @@ from ..choice import RULES, Calibration
 from ..kernels import Linear
 from ..matrix import BLOCK_BYTES, FoldMoments, as_dense, block_slices, times
 from ..solvers import Clock, Solution, Solver, Status, make_solver, warn_if_not_optimal
-from ._description import is_measured, rounded
-from ._kernel import KernelMixin
+from ._candidates import best_trial, is_open
+from ._description import digests_of, is_measured, rounded
+from ._kernel import AUTO, MEASURED, KernelChoice, KernelMixin, Scaling
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._target import Labels
 from ._trial import Trial
@@ -101,7 +102,22 @@ def dual_coef(model):
 def _intercept(model):
     means = np.atleast_2d(support_values(model, "column_means_"))
     shift = (np.where(dual_coef(model) != 0, means, 0.0) * dual_coef(model)).sum(axis=1)
+    if (kernel := linear_kernel(model)) is not None:
+        centre, _ = _units(kernel)
+        shift = shift + np.atleast_2d(_coef(model)) @ (centre + np.zeros(model.n_features_in_))
     return model.offset_ - (shift if np.ndim(model.offset_) else float(shift[0]))
+
+
+def linear_kernel(model):
+    """The kernel of a fitted model if it is linear, perhaps of standardised features; else None."""
+    kernel = getattr(model, "_kernel", None)
+    return kernel if isinstance(getattr(kernel, "kernel", kernel), Linear) else None
+
+
+def _units(kernel):
+    """What a linear kernel subtracts from the features and divides them by."""
+    centre = getattr(kernel, "centre", None)
+    return 0.0 if centre is None else np.asarray(centre), np.asarray(getattr(kernel, "scale", 1.0))
 
 
 def _coef(model):
@@ -110,8 +126,9 @@ def _coef(model):
     if isinstance(kernel, str) and kernel == "dyadic":
         full = np.zeros((len(coef), model.n_features_in_))
         full[:, model.support_] = coef
-    elif isinstance(kernel, Linear) or (isinstance(kernel, str) and kernel == "linear"):
-        full = coef @ as_dense(model.support_objects_)
+    elif (inner := linear_kernel(model)) is not None:
+        centre, scale = _units(inner)
+        full = coef @ ((as_dense(model.support_objects_) - centre) / np.square(scale))
     else:
         return None
     return full if np.ndim(model.offset_) else full[0]
@@ -161,6 +178,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         "dtype": Storage(),
         "warm_start": Flag(),
         "verbose": Flag(),
+        "kernel": KernelChoice(AUTO, *MEASURED),
+        "standardize": Either(Choice("auto"), Flag()),
     }
 
     def __init__(
@@ -171,8 +190,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         epsilon_unit: Literal["absolute", "max"] = "absolute",
         rule: Literal["best", "sparse"] = "best",
         threshold: Literal["loo", "mean"] = "loo",
-        kernel: KernelLike = "rbf",
+        kernel: KernelLike = "auto",
         gamma: float | Literal["scale", "auto"] = "scale",
+        standardize: bool | Literal["auto"] = "auto",
         degree: float = 3,
         coef0: float = 0.0,
         theta: float = 1.0,
@@ -197,6 +217,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         self.threshold = threshold
         self.kernel = kernel
         self.gamma = gamma
+        self.standardize = standardize
         self.degree = degree
         self.coef0 = coef0
         self.theta = theta
@@ -221,7 +242,15 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         """
         with threads(), progress(type(self).__name__, self.verbose):
             clock = Clock(solver.max_time)
-            trial = Trial(self, X, target, weights, solver, clock, description)
+            vars(self).pop("candidates_", None)
+            parts = X, target, weights, solver, clock
+            if description is None and is_open(self):
+                scaling, digests = Scaling.of(X, weights), digests_of(X, "rbf")
+                trial, self.candidates_, raced = best_trial(self, *parts, scaling, digests)
+                if raced:
+                    trial = Trial(trial.model, *parts, digests=digests)
+            else:
+                trial = Trial(self, *parts, description)
             self._tell_landmarks(trial.description)
             return self._take(trial)
 

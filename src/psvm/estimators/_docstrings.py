@@ -27,15 +27,22 @@ threshold : {"loo", "mean"}, default="loo"
     are shifted. "loo": the shift is taken from the leave-one-out values, as the mean of their
     residuals for numbers, and for classes as the middle of a sigmoid that is fitted to them. It
     counts as far as it is larger than its standard error.
-kernel : {"rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "matern", \
+kernel : {"auto", "rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "matern", \
 "rational_quadratic", "plummer", "sine", "tanimoto", "jaccard", "histogram_intersection", \
 "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment", "precomputed", "dyadic"}, \
-Kernel or callable, default="rbf"
+Kernel or callable, default="auto"
+    "auto" compares the Gaussian with gamma = 1 and 1/4, the Laplacian with 1/2 and 1/8 (in units of
+    "scale") and the linear kernel, all of standardised features, and takes the one with the
+    smallest loss; with a number as `epsilon` it is "rbf". Otherwise:
     The kernel of vectors by name, an object of `psvm.kernels` with parameters of its own (also a
     kernel of sequences), or a callable ``kernel(X, Z)`` that returns the matrix of all
     values. "precomputed": X is a square matrix of relations among the training objects,
     symmetric or not, definite or not; `predict` takes test x training objects. "dyadic": X
     is any matrix, its columns are fixed descriptive objects.
+standardize : bool or "auto", default="auto"
+    Whether the kernel sees features of mean 0 and variance 1 (sparse features are not centred);
+    "auto" standardises for ``kernel="auto"`` only. True is for radial, linear and polynomial kernels
+    by name. The columns of ``kernel="dyadic"`` are always standardised.
 landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
 object with fit, default=None
     The descriptive vectors z_j. None means the distinct training vectors, or some of them if
@@ -101,6 +108,9 @@ column_means_, column_norms_ : ndarray of shape (P,) or (n_machines, P)
     Means m_j and centred norms s_j of the columns. A column that took no part has norm 0.
 epsilon_ : float or ndarray of shape (n_machines,)
     The value of epsilon that was used.
+candidates_ : list of dict
+    What ``kernel="auto"`` has compared: kernel, gamma in units of "scale", loss of held-out rows,
+    standard error of its difference to the smallest one, support objects and seconds.
 loo_decision_ : ndarray
     Leave-one-out values of the training objects, in the form of `decision_function` (of
     `predict` for regression); NaN where a row is interpolated, so that its value means nothing.

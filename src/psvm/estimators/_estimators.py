@@ -56,7 +56,7 @@ class PSVC(ClassifierMixin, BasePSVM):
     Parameters
     ----------
     {C, epsilon, epsilon_unit, rule, threshold}
-    {kernel, gamma, degree, coef0, theta, rho, zeta}
+    {kernel, gamma, standardize, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
     class_weight : dict or "balanced", default=None
@@ -82,7 +82,7 @@ class PSVC(ClassifierMixin, BasePSVM):
     calibration_ : Calibration
         Turns decision values into probabilities, if `probability` is set.
     {alpha_, landmarks_, support_, support_objects_, n_support_, coef_, intercept_, offset_}
-    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
+    {column_means_, column_norms_, epsilon_, candidates_, loo_decision_, loo_error_}
     {plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
@@ -138,8 +138,9 @@ class PSVC(ClassifierMixin, BasePSVM):
         epsilon_unit: Literal["absolute", "max"] = "absolute",
         rule: Literal["best", "sparse"] = "best",
         threshold: Literal["loo", "mean"] = "loo",
-        kernel: KernelLike = "rbf",
+        kernel: KernelLike = "auto",
         gamma: float | Literal["scale", "auto"] = "scale",
+        standardize: bool | Literal["auto"] = "auto",
         degree: float = 3,
         coef0: float = 0.0,
         theta: float = 1.0,
@@ -169,6 +170,7 @@ class PSVC(ClassifierMixin, BasePSVM):
             threshold=threshold,
             kernel=kernel,
             gamma=gamma,
+            standardize=standardize,
             degree=degree,
             coef0=coef0,
             theta=theta,
@@ -230,7 +232,6 @@ class PSVC(ClassifierMixin, BasePSVM):
         sample_weight: ArrayLike | None = None,
         *,
         classes: ArrayLike | None = None,
-        standardize: bool = False,
     ) -> Self:
         """Fit the model to more rows, in addition to those that it has seen.
 
@@ -244,14 +245,12 @@ class PSVC(ClassifierMixin, BasePSVM):
         sample_weight : array-like of shape (n_samples,), default=None
         classes : array-like, default=None
             All class labels; needed if the first call does not contain all of them.
-        standardize : bool, default=False
-            In the first call: as for `fit`, with the mean and variance of its rows.
 
         Returns
         -------
         self : PSVC
         """
-        return add_rows(self, X, y, sample_weight, classes=classes, standardize=standardize)
+        return add_rows(self, X, y, sample_weight, classes=classes)
 
     @available_if(_reads_blocks)
     def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -344,14 +343,14 @@ class PSVR(RegressorMixin, BasePSVM):
     Parameters
     ----------
     {C, epsilon, epsilon_unit, rule, threshold}
-    {kernel, gamma, degree, coef0, theta, rho, zeta}
+    {kernel, gamma, standardize, degree, coef0, theta, rho, zeta}
     {landmarks, n_landmarks, random_state}
     {tol, max_iter, max_time, solver, cache_size, dtype, warm_start, verbose}
 
     Attributes
     ----------
     {alpha_, landmarks_, support_, support_objects_, n_support_, coef_, intercept_, offset_}
-    {column_means_, column_norms_, epsilon_, loo_decision_, loo_error_}
+    {column_means_, column_norms_, epsilon_, candidates_, loo_decision_, loo_error_}
     {plan_, sums_}
     {dual_gap_, kkt_violation_, solution_, solutions_, n_iter_}
     {n_features_in_, feature_names_in_}
@@ -410,8 +409,6 @@ class PSVR(RegressorMixin, BasePSVM):
         X: MatrixLike | RowBlocks,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        standardize: bool = False,
     ) -> Self:
         """Fit the model to more rows, in addition to those that it has seen.
 
@@ -423,14 +420,12 @@ class PSVR(RegressorMixin, BasePSVM):
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
-        standardize : bool, default=False
-            In the first call: as for `fit`, with the mean and variance of its rows.
 
         Returns
         -------
         self : PSVR
         """
-        return add_rows(self, X, y, sample_weight, standardize=standardize)
+        return add_rows(self, X, y, sample_weight)
 
     @available_if(_reads_blocks)
     def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

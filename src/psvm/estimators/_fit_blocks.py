@@ -9,16 +9,18 @@ from .._progress import progress, steps
 from .._threads import threads
 from .._validation import check_path
 from ..choice import LARGEST_GRAM
-from ..matrix import can_be_centred, gathered_blocks, scaled_columns
+from ..matrix import can_be_centred, gathered_blocks
+from ..solvers import Clock
 from ._base import check_psvm
+from ._candidates import best_trial, is_open
 from ._checkpoint import Checkpoint
-from ._description import describe, digests_of, is_measured
+from ._description import digests_of
 from ._fit_moments import fit_moments
 from ._kernel import kernel_name
-from ._landmarks import MOST, landmarks_for
+from ._landmarks import MOST
 from ._moments_plan import MomentsPlan
 from ._passes import factor_rows, gathered_rows, sum_rows, survey_rows
-from ._plan_parts import kernel_for
+from ._plan_parts import scaling_of
 from ._row_survey import SAMPLE
 from ._target import target_of
 
@@ -28,7 +30,12 @@ def streams(model, X, target):
 
     There are more of them than describe, and nothing asks for all rows at once.
     """
-    if X.shape[0] <= MOST or model.solver != "auto" or model.warm_start or target.scheme == "multilabel":
+    if (
+        X.shape[0] <= MOST
+        or model.solver != "auto"
+        or model.warm_start
+        or target.scheme == "multilabel"
+    ):
         return False
     name = kernel_name(model.kernel)
     if name == "dyadic":
@@ -69,10 +76,12 @@ def fit_survey(model, survey, rows):
     """Fit a `PSVC` or `PSVR` to rows that have been surveyed."""
     if fits_in_memory(survey, rows):
         return _fit_few(model, rows, survey)
+    vars(model).pop("candidates_", None)
+    if is_open(model):
+        return _fit_best(model, survey, rows)
     plan = MomentsPlan.make(
         model,
         survey,
-        standardize=rows.standardize,
         n_folds=N_FOLDS if model.epsilon == "cv" else 0,
         feature_names=rows.feature_names,
     )
@@ -109,27 +118,31 @@ def _fit_few(model, rows, survey):
     model.n_features_in_ = X.shape[1]
     # the checks of rows in memory, without their names
     target, weights = target_of(model, y, weights)
-    description = None
-    if rows.standardize and not is_measured(model):
-        kernel = kernel_for(model, survey, True)
-        landmarks = landmarks_for(model, X, weights, kernel)
-        options = {"cache_size": model.cache_size, "dtype": model.dtype}
-        digests = digests_of(X, kernel)
-        description = describe(X, weights, kernel, landmarks=landmarks, digests=digests, **options)
-    return model._fit(X, target, weights, solver, description)
+    return model._fit(X, target, weights, solver)
 
 
-def some_rows(survey, standardize):
+def _fit_best(model, survey, rows):
+    """Compare candidates with some rows, and fit the best one to all."""
+    X, y, weights = some_rows(survey)
+    target, weights = target_of(model, y, weights)
+    solver = check_psvm(model)
+    parts = X, target, weights, solver, Clock(solver.max_time), scaling_of(survey)
+    trial, table, _ = best_trial(model, *parts, digests_of(X, "rbf"))
+    asked, model.kernel = model.kernel, trial.model.kernel
+    try:
+        fit_survey(model, survey, rows)
+    finally:
+        model.kernel = asked
+    model.candidates_ = table
+    return model
+
+
+def some_rows(survey):
     """X, y and weights of rows with which candidates are compared, drawn by content."""
     sample = survey.sample
     distinct = np.unique(sample.hashes)
-    some = np.flatnonzero(sample.hashes <= distinct[: MOST][-1])
-    X = sample.X[some]
-    if standardize:
-        scale = np.sqrt(survey.variances)
-        centre = survey.means if can_be_centred(X) else None
-        X = scaled_columns(X, centre, np.where(scale > 0, scale, 1.0))
-    return X, sample.y[some], sample.weights[some]
+    some = np.flatnonzero(sample.hashes <= distinct[:MOST][-1])
+    return sample.X[some], sample.y[some], sample.weights[some]
 
 
 def _sum_on(plan, blocks, checkpoint):

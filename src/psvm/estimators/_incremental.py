@@ -14,7 +14,7 @@ from ._passes import in_parts, rows_of, sum_rows, survey_rows
 from ._row_survey import survey_of
 
 
-def add_rows(model, X, y, sample_weight, *, classes=None, standardize=False):
+def add_rows(model, X, y, sample_weight, *, classes=None):
     """Fit a model to the rows it has seen and to more of them; the first ones make its plan."""
     check_psvm(model)
     labels, plan = is_classifier(model), getattr(model, "plan_", None)
@@ -23,13 +23,9 @@ def add_rows(model, X, y, sample_weight, *, classes=None, standardize=False):
         survey, rows = survey_rows(rows, labels=labels)
         if plan is None:
             survey = survey if classes is None else survey.with_classes(classes)
-            plan = MomentsPlan.make(
-                model, survey, standardize=standardize, feature_names=rows.feature_names
-            )
+            plan = MomentsPlan.make(model, survey, feature_names=rows.feature_names)
             (sums,) = sum_rows([plan], rows)
         else:
-            if standardize:
-                raise ValueError("standardize is an option of the first rows only.")
             _check_classes(plan, classes)
             (more,) = sum_rows([plan], rows)
             survey, sums = model._survey + survey, model.sums_ + more

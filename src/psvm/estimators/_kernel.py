@@ -1,7 +1,7 @@
 """The kernel of an estimator: its parameters, the objects it takes, and what it computes."""
 
 import threading
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -9,8 +9,8 @@ from sklearn.base import clone
 from .._parameters import Choice, Either, Number
 from .._summary import SummaryMixin
 from .._validation import check_X_y, validate_data
-from ..kernels import NAMES, Kernel, make_kernel
-from ..matrix import weighted_variance
+from ..kernels import NAMES, Kernel, Rescaled, make_kernel
+from ..matrix import can_be_centred, column_moments, weighted_variance
 
 _TURN = threading.RLock()
 MEASURED = ("precomputed", "dyadic")
@@ -24,12 +24,80 @@ def kernel_name(kernel):
     return "callable" if callable(kernel) else kernel
 
 
+AUTO = "auto"
+"""The kernel is chosen; it is the Gaussian where epsilon is given."""
+SCALED = ("rbf", "linear", "poly", "laplacian", "matern", "rational_quadratic", "plummer", "sine")
+"""Kernels whose features may be standardised."""
+
+
+class Scaling(NamedTuple):
+    """Statistics of the features."""
+
+    means: np.ndarray
+    variances: np.ndarray
+    centred: bool
+    """Whether features may be centred: they are not sparse."""
+
+    @classmethod
+    def of(cls, X, weights):
+        """Those of weighted rows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            means, squares = column_moments(X, weights)
+            return cls(means, squares / weights.sum(), can_be_centred(X))
+
+    @property
+    def scale(self):
+        """Deviations; 1 for features that are constant."""
+        scale = np.sqrt(self.variances)
+        varies = scale > 10 * np.finfo(float).eps * np.abs(self.means)
+        return np.where(varies, scale, 1.0)
+
+    @property
+    def standardized(self):
+        """Those of standardised features."""
+        scale = self.scale
+        means = np.zeros_like(scale) if self.centred else self.means / scale
+        return Scaling(means, self.variances / np.square(scale), self.centred)
+
+    def gamma(self, gamma):
+        """The parameter gamma as a number."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = float(np.mean(self.variances) + np.var(self.means))
+        return gamma_for(gamma, len(self.means), variance)
+
+    def rescaled(self, kernel):
+        """A kernel of standardised features."""
+        return Rescaled(kernel, self.scale, self.means if self.centred else None)
+
+
 def choose_kernel(model, X, weights):
     """The kernel that the parameters of a model mean, with gamma from the weighted rows X.
 
     It is an object, or the name of a kernel with which X is the matrix itself.
     """
+    if standardizes(model):
+        return scaled_kernel(model, Scaling.of(X, weights))
     return kernel_with(model, lambda: choose_gamma(model.gamma, X, weights))
+
+
+def scaled_kernel(model, scaling):
+    """The same from statistics of the features."""
+    if not standardizes(model):
+        return kernel_with(model, lambda: scaling.gamma(model.gamma))
+    scaled = scaling.standardized
+    return scaling.rescaled(kernel_with(model, lambda: scaled.gamma(model.gamma)))
+
+
+def standardizes(model):
+    """Whether the kernel sees standardised features."""
+    if getattr(model, "standardize", False) is not True or kernel_name(model.kernel) in MEASURED:
+        return False
+    if callable(model.kernel) or model.kernel not in (AUTO, *SCALED):
+        raise ValueError(
+            f"standardize=True needs one of the kernels {', '.join(SCALED)} by name, got "
+            f"{model.kernel!r}. Use psvm.kernels.Rescaled, or StandardScaler in a pipeline."
+        )
+    return True
 
 
 def kernel_with(model, gamma):
@@ -42,7 +110,7 @@ def kernel_with(model, gamma):
     if kernel in MEASURED:
         return kernel
     return make_kernel(
-        kernel,
+        "rbf" if kernel == AUTO else kernel,
         gamma=gamma(),
         degree=model.degree,
         coef0=model.coef0,

@@ -14,8 +14,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from .._parameters import Integer, Seed
 from .._validation import check_choice, check_positive_integer, shown
-from ..kernels import Kernel, Linear
-from ..matrix import as_dense, row_digests
+from ..kernels import Kernel, Linear, Rescaled
+from ..matrix import as_dense, row_digests, scaled_columns
 
 RULES = ("all", "kmeans", "random", "pca")
 FITTED = ("cluster_centers_", "means_", "components_")
@@ -98,6 +98,13 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     """
     if not is_rule(rule):
         return _check_given(rule, X, kernel, names)
+    if isinstance(kernel, Rescaled):
+        # Centres of clusters of the features that the kernel sees, in the units of X.
+        X = scaled_columns(X, kernel.centre, kernel.scale)
+        options = {"kernel": kernel.kernel, "names": names, "random_state": random_state}
+        found = find_landmarks(rule, X, weights, count=count, **options)
+        centre = 0.0 if kernel.centre is None else kernel.centre
+        return as_dense(found) * kernel.scale + centre
     rows = np.flatnonzero(weights > 0)
     if len(rows) < X.shape[0]:
         X, weights = X[rows], weights[rows]

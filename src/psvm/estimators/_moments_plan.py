@@ -14,7 +14,6 @@ from .._folds import N_FOLDS
 from .._threads import threads
 from .._typing import ArrayLike, MatrixLike, Stored
 from .._validation import (
-    check_flag,
     check_integer,
     check_kind,
     shown,
@@ -117,7 +116,6 @@ class MomentsPlan:
         model: Any,
         survey: RowSurvey,
         *,
-        standardize: bool = False,
         n_folds: int = N_FOLDS,
         feature_names: Any = None,
     ) -> MomentsPlan:
@@ -129,10 +127,6 @@ class MomentsPlan:
             Its parameters about kernel, gamma, landmarks and weights of classes are used.
         survey : RowSurvey
             Of all rows, or of some that are like them. All classes must be among them.
-        standardize : bool, default=False
-            Whether the kernel sees features of mean 0 and variance 1 (`StandardScaler`); those of
-            sparse rows have variance 1 only. The columns of ``kernel="dyadic"`` are always
-            standardised.
         n_folds : int, default=5
             Folds of the cross-validation; 0 for none.
         feature_names : array-like of str, default=None
@@ -144,10 +138,9 @@ class MomentsPlan:
         """
         check_kind("model", model, BasePSVM)
         check_kind("survey", survey, RowSurvey)
-        check_flag("standardize", standardize)
         check_integer("n_folds", n_folds, least=0, most=MOST_FOLDS)
         check_psvm(model)
-        parts = plan_parts(model, survey, standardize, feature_names)
+        parts = plan_parts(model, survey, feature_names)
         objects, classes, d = parts["objects"], parts["classes"], len(survey.means)
         T = parts["n_outputs"] or (1 if classes is None or len(classes) == 2 else len(classes))
         P = d if objects is None else objects.shape[0]

@@ -4,16 +4,17 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from .._validation import as_array, check_choice, check_number, shown
-from ..kernels import Kernel, Rescaled
-from ..matrix import as_dense, can_be_centred, scaled_columns
+from ..kernels import Kernel
+from ..matrix import can_be_centred
 from ._description import is_measured
-from ._kernel import UserKernel, gamma_for, kernel_with
-from ._landmarks import drawn_rows, find_landmarks, is_rule, n_drawn
+from ._kernel import Scaling, scaled_kernel
+from ._landmarks import drawn_rows, find_landmarks, n_drawn
 
-def plan_parts(model, survey, standardize, feature_names):
+
+def plan_parts(model, survey, feature_names):
     """Kernel, objects, coding of the target and names of a `MomentsPlan`, as its parameters."""
     _check_possible(model, survey)
-    kernel = kernel_for(model, survey, standardize)
+    kernel = None if is_measured(model) else scaled_kernel(model, scaling_of(survey))
     classes, factors, n_outputs = _target_of(model, survey)
     names = _check_names(feature_names, len(survey.means))
     objects = codes = None
@@ -65,25 +66,9 @@ def _check_possible(model, survey):
         raise ValueError(f"{type(model).__name__} needs a survey of {kind}.")
 
 
-def kernel_for(model, survey, standardize):
-    """The kernel with its numbers; None if X is the matrix itself."""
-    if is_measured(model):
-        return None
-    n, variances = len(survey.means), survey.variances
-    means = survey.means
-    if standardize:
-        scale = np.sqrt(variances)
-        scale[~(scale > 10 * np.finfo(float).eps * np.abs(means))] = 1.0
-        dense = can_be_centred(survey.sample.X)
-        means, variances = (0.0 if dense else means / scale), variances / np.square(scale)
-    with np.errstate(over="ignore", invalid="ignore"):
-        variance = float(np.mean(variances) + np.var(means))
-    kernel = kernel_with(model, lambda: gamma_for(model.gamma, n, variance))
-    if not standardize:
-        return kernel
-    if isinstance(kernel, UserKernel):
-        raise ValueError("standardize=True needs a kernel of psvm, not a function.")
-    return Rescaled(kernel, scale, survey.means if dense else None)
+def scaling_of(survey):
+    """Statistics of the features of surveyed rows."""
+    return Scaling(survey.means, survey.variances, can_be_centred(survey.sample.X))
 
 
 def _target_of(model, survey):
@@ -117,17 +102,12 @@ def _objects_for(model, survey, kernel, names, drawn):
         # The order of hashes is as good as any draw, and does not depend on the blocks.
         first = np.unique(sample.hashes, return_index=True)[1]
         return sample.X[first[: model.n_landmarks]]
-    scaled = isinstance(kernel, Rescaled) and is_rule(rule)
-    found = find_landmarks(
+    return find_landmarks(
         rule,
-        scaled_columns(sample.X, kernel.centre, kernel.scale) if scaled else sample.X,
+        sample.X,
         sample.weights,
         count=model.n_landmarks,
         kernel=kernel,
         names=names,
         random_state=model.random_state,
     )
-    if not scaled:
-        return found
-    centre = 0.0 if kernel.centre is None else kernel.centre
-    return as_dense(found) * kernel.scale + centre

@@ -20,6 +20,7 @@ from ..matrix import as_dense
 from ..solvers import check_weights
 from ._kernel import validate
 
+
 class Task(NamedTuple):
     """What one machine learns."""
 

@@ -24,6 +24,10 @@ class Trial:
     clock : Clock
     description : Description, default=None
         The objects, if they have been described.
+    digests : array-like of shape (L,), default=None
+        The content of the rows, if it is known.
+    rival : Trial, default=None
+        The best trial so far of the same rows, which ends walks that stay behind.
 
     Attributes
     ----------
@@ -37,14 +41,18 @@ class Trial:
 
     values = None
 
-    def __init__(self, model, X, target, weights, solver, clock, description=None):
+    def __init__(
+        self, model, X, target, weights, solver, clock, description=None, digests=None, rival=None
+    ):
         began = time.perf_counter()
         self.model, self.target, self.solver, self.clock = model, target, solver, clock
         if description is None:
-            description = describe_for(model, X, weights, target)
+            description = describe_for(model, X, weights, target, digests)
         self.description = description
         self.machines = list(self._make_machines())
-        self.walks = [self._walk(machine) for machine in steps(self.machines, "machine")]
+        rivals = [None] * len(self.machines) if rival is None else rival.walks
+        pairs = zip(steps(self.machines, "machine"), rivals, strict=True)
+        self.walks = [self._walk(*pair) for pair in pairs]
         self.time = time.perf_counter() - began
 
     def _make_machines(self):
@@ -59,11 +67,12 @@ class Trial:
             classifies = self.target.classifies
             yield RowsMachine(part, task.target, model.C, classifies, self.solver)
 
-    def _walk(self, machine):
+    def _walk(self, machine, rival):
         epsilon, rule = self.model.epsilon, self.model.rule
         if not isinstance(epsilon, str):
             return None
-        return machine.choose("loo" if epsilon == "auto" else epsilon, rule, self.clock)
+        source = "loo" if epsilon == "auto" else epsilon
+        return machine.choose(source, rule, self.clock, rival)
 
     @cached_property
     def losses(self):

@@ -45,7 +45,7 @@ class DaskRows:
     """
 
     rereadable = True
-    standardize, checkpoint, qr = False, None, False
+    checkpoint, qr = None, False
     """As for `RowBlocks`."""
 
     def __init__(self, X, y=None, sample_weight=None):

@@ -9,7 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import ArrayLike, StrPath
-from .._validation import as_array, check_array, check_flag, check_number, check_stored, check_weights, shown
+from .._validation import (
+    as_array,
+    check_array,
+    check_flag,
+    check_number,
+    check_stored,
+    check_weights,
+    shown,
+)
 from ._moments import Moments
 from ._storage import stacked_rows
 
@@ -50,9 +58,6 @@ class RowBlocks:
         Largest size of a block of X in megabytes, if `source` is X.
     names : list of str, default=None
         Names of the columns; None takes those of the first block if it is a DataFrame.
-    standardize : bool, default=False
-        Whether a fit scales the features to mean 0 and variance 1, as
-        `sklearn.preprocessing.StandardScaler` does. New objects are scaled in the same way.
     checkpoint : str or path-like, default=None
         A file that keeps the sums so far. An interrupted fit continues from there; the file is
         removed at the end.
@@ -89,14 +94,12 @@ class RowBlocks:
         *,
         memory: float = 64.0,
         names: list[str] | None = None,
-        standardize: bool = False,
         checkpoint: StrPath | None = None,
         qr: bool = False,
     ) -> None:
         check_number("memory", memory, above=0)
-        check_flag("standardize", standardize)
         check_flag("qr", qr)
-        self.standardize, self.checkpoint, self.qr = standardize, checkpoint, qr
+        self.checkpoint, self.qr = checkpoint, qr
         self.memory, self._names, self._used = memory, names, False
         self.feature_names: np.ndarray | None = None
         if y is not None:

@@ -80,7 +80,9 @@ class KernelChoices(KernelChoice):
         for kernel in kernels:
             super().__call__(name, kernel)
         if len(kernels) > 1 and any(k in MEASURED for k in kernels if isinstance(k, str)):
-            raise ValueError(f"{name} must not mix kernels of vectors with 'precomputed' or 'dyadic'.")
+            raise ValueError(
+                f"{name} must not mix kernels of vectors with 'precomputed' or 'dyadic'."
+            )
 
 
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
@@ -146,7 +148,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
                 "or more than 2,000 rows that are summed."
             )
         survey, rows = survey_rows(rows, labels=is_classifier(model))
-        X, y, weights = some_rows(survey, rows.standardize)
+        X, y, weights = some_rows(survey)
         target, weights = target_of(model, y, weights)
         few = copy(model)
         search = Search(self, few, X, target, weights, None)
@@ -220,7 +222,9 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
             params = self.cv_results_["params"][place]
             gamma = params["gamma"]
             label = gamma if isinstance(gamma, str) else f"{gamma:.3g}"
-            label = f"gamma {label}" if np.isinf(params["C"]) else f"gamma {label}, C {params['C']:.3g}"
+            label = (
+                f"gamma {label}" if np.isinf(params["C"]) else f"gamma {label}, C {params['C']:.3g}"
+            )
             width = 2.5 if place == self.best_index_ else 1.0
             ax.plot(epsilons, losses, lw=width, label=label)
         epsilons, losses = self.walks_[self.best_index_]

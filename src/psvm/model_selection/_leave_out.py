@@ -33,7 +33,6 @@ from ..matrix import (
 )
 from ..solvers import WorkingSet
 
-
 NEAR = 0.7
 """Columns whose ``|F|`` is that near to epsilon may join when rows leave."""
 ROUNDING = 1e-9

@@ -131,9 +131,10 @@ class Search:
             trials[i] = trial
         for i, (key, params, kernel) in enumerate(zip(keys, new, places, strict=True)):
             self.results.append(Result(params, kernel, self.journal.done[key]))
-            best = self.best_trial is None or self.results[-1].score > self.results[
-                self.best_trial[0]
-            ].score
+            best = (
+                self.best_trial is None
+                or self.results[-1].score > self.results[self.best_trial[0]].score
+            )
             if trials.get(i) is not None and best:
                 self.best_trial = len(self.results) - 1, trials[i]
 
@@ -216,7 +217,9 @@ class Search:
             square = np.square(model.predict(X) - self.target.y[test])
             return -np.average(square.reshape(len(test), -1).mean(axis=1), weights=weights)
         if self.target.scheme == "multilabel":
-            return -np.average((model.predict(X) != self.target.y[test]).mean(axis=1), weights=weights)
+            return -np.average(
+                (model.predict(X) != self.target.y[test]).mean(axis=1), weights=weights
+            )
         p = model.predict_proba(X)
         # a class that is not among the training rows has no probability
         own = (p * (model.classes_ == self.target.y[test][:, None])).sum(axis=1)
@@ -230,7 +233,11 @@ class Search:
         settings = [
             part for name in settings if name not in omitted for part in (name, settings[name])
         ]
-        y = (self.target.code, self.target.classes.tolist()) if self.target.classifies else (self.target.y,)
+        y = (
+            (self.target.code, self.target.classes.tolist())
+            if self.target.classifies
+            else (self.target.y,)
+        )
         folds = [] if self.folds is None else [part for fold in self.folds for part in fold]
         digests = np.asarray(digests_of(self.X, self.model.kernel))
         return fingerprint(*digests.tolist(), *y, self.weights, *settings, *folds)

@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import kernels, preprocessing
 from .._validation import shown
-from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from ..choice import Calibration, Sigmoid, Steps
+from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from ..estimators import PSVC, PSVR, Labels
 from ..evaluation import RejectOption
 from ..kernels import Kernel
