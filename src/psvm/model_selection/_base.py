@@ -145,7 +145,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         if self.scoring is not None or self.cv is not None:
             raise ValueError(
                 "cv and scoring need all rows at once: leave them out for rows in blocks or chunks, "
-                "or more than 2,000 rows that are summed."
+                "and for more than 2,000 vectors."
             )
         survey, rows = survey_rows(rows, labels=is_classifier(model))
         X, y, weights = some_rows(survey)
@@ -237,7 +237,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
 
 def warn_of_edge(options, results, best):
-    """Warn if the chosen gamma is at the end of those tried, and still better than its neighbour."""
+    """Warn if the chosen gamma is at the end of a grid, and still better than its neighbour."""
     if options.gammas is None or len(options.gammas) < FEWEST:
         return
     mine = {r.params["gamma"]: r.score for r in results if r.kernel == best.kernel}

@@ -45,7 +45,7 @@ def first_candidates(options, X, weights):
 
 
 def next_gammas(options, results):
-    """Further combinations: beyond the end of the widths that has the best one, if they are free."""
+    """Further combinations: beyond the end of the widths that has the best one."""
     if options.gammas is not None:
         return []
     found = []

@@ -4,9 +4,9 @@ from .._docstrings import paragraphs
 
 PARAGRAPHS = paragraphs("""
 Cs : array-like or None, default=(inf,)
-    Bounds of the variables. None searches one: the other parameters are found without a bound, then
-    a half, a quarter, ... of the largest variable is tried with these, until two bounds in a row are
-    no better, at most twelve. Larger bounds would change nothing.
+    Bounds of the variables. None searches one: the other parameters are found without a bound,
+    then a half, a quarter, ... of the largest variable is tried with these, until two bounds in a
+    row are no better, at most twelve. Larger bounds would change nothing.
 gammas : array-like of float, "scale" or "auto", default=None
     Coefficients of kernels that have one, see `PSVC`. None starts with 1 and 1/3 times "scale"
     and adds one that is 3 times smaller or larger while the best one is at that end, at most
