@@ -29,6 +29,7 @@ from .._typing import Axes, MatrixLike
 from .._validation import shown
 from ..choice import RULES
 from ..estimators import (
+    AUTO,
     GAMMA,
     MEASURED,
     KernelChoice,
@@ -47,7 +48,7 @@ from ..estimators import (
     target_of,
 )
 from ..kernels import Kernel
-from ._candidates import as_list, has_gamma
+from ._candidates import as_list, has_gamma, kernels_of
 from ._search import Search, table_of
 
 FEWEST, LEVEL = 3, 0.01
@@ -79,7 +80,8 @@ class KernelChoices(KernelChoice):
             raise ValueError(f"{name} must not be an empty list.")
         for kernel in kernels:
             super().__call__(name, kernel)
-        if len(kernels) > 1 and any(k in MEASURED for k in kernels if isinstance(k, str)):
+        alone = (AUTO, *MEASURED)
+        if len(kernels) > 1 and any(k in alone for k in kernels if isinstance(k, str)):
             raise ValueError(
                 f"{name} must not mix kernels of vectors with 'precomputed' or 'dyadic'."
             )
@@ -108,7 +110,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         "n_jobs": Jobs(),
         "results_file": Optional(FilePath()),
         "verbose": Flag(),
-        "kernel": KernelChoices(*MEASURED),
+        "kernel": KernelChoices(AUTO, *MEASURED),
     }
     """Of the search; the other parameters are those of the model."""
     _model: Any = None
@@ -144,8 +146,8 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         """Compare candidates with some rows, and fit the chosen one to all."""
         if self.scoring is not None or self.cv is not None:
             raise ValueError(
-                "cv and scoring need all rows at once: leave them out for rows in blocks or chunks, "
-                "and for more than 2,000 vectors."
+                "cv and scoring need all rows at once: leave them out for rows in blocks or "
+                "chunks, and for more than 2,000 vectors."
             )
         survey, rows = survey_rows(rows, labels=is_classifier(model))
         X, y, weights = some_rows(survey)
@@ -163,7 +165,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
         params = table["params"][best]
-        several = len(as_list(self.kernel)) > 1
+        several = len(kernels_of(self)) > 1
         shown = {name: value for name, value in params.items() if several or name != "kernel"}
         self.best_estimator_, self.cv_results_ = model, table
         self.best_params_, self.best_index_ = shown, best
@@ -181,7 +183,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         shares = getattr(self, "multi_class", None) == "shared"
         if shares and (not Cs or np.isfinite(Cs).any()):
             raise ValueError(f"multi_class='shared' needs Cs=[inf], got {shown(self.Cs)}.")
-        kernels = as_list(self.kernel)
+        kernels = kernels_of(self)
         if self.gammas is not None and not any(map(has_gamma, kernels)):
             raise ValueError(f"gammas must be None: kernel={self.kernel!r} has no gamma.")
 

@@ -27,8 +27,9 @@ n_jobs : int, default=None
 results_file : path-like, default=None
     A file that keeps the results of each candidate as soon as they are there. A search that was
     interrupted goes on from it; one with other data or parameters refuses it.
-kernel : str, Kernel, callable or list of these, default="rbf"
-    As for `{base}`; all kernels of a list are candidates.
+kernel : str, Kernel, callable or list of these, default="auto"
+    As for `{base}`; all kernels of a list are candidates. "auto" is the Gaussian, the Laplacian and
+    the linear kernel of standardised features.
 threshold, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, \
 tol, max_iter, cache_size, dtype
     As for `{base}`. Landmarks other than the training vectors are found once, from all
