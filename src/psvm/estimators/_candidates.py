@@ -12,11 +12,11 @@ from ._landmarks import drawn_rows
 from ._trial import Trial
 
 CANDIDATES = (
+    ("linear", 1.0),
     ("rbf", 1.0),
     ("rbf", 0.25),
     ("laplacian", 0.5),
     ("laplacian", 0.125),
-    ("linear", 1.0),
 )
 """What ``kernel="auto"`` compares: kernels, and gamma in units of "scale". `bench_policy.py` leaves
 each of them out."""
@@ -57,8 +57,7 @@ def best_trial(model, X, target, weights, solver, clock, scaling, digests):
         shared = X, target, weights, solver, clock, description
         rival = min(trials, key=lambda trial: trial.loss, default=None)
         trials.append(Trial(with_kernel(model, kernel), *shared, digests=digests, rival=rival))
-    losses = np.array([trial.loss for trial in trials])
-    best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
+    best = _best_of(trials)
     table = [
         {
             **params,
@@ -70,6 +69,15 @@ def best_trial(model, X, target, weights, solver, clock, scaling, digests):
         for (params, _), trial in zip(names, trials, strict=True)
     ]
     return trials[best], table, few is not None
+
+
+def _best_of(trials):
+    """The place of the smallest loss; the first, simplest candidate unless it is clearly larger."""
+    losses = np.array([trial.loss for trial in trials])
+    best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
+    difference = trials[0].losses[0] - trials[best].losses[0]
+    allowed = POLICY.simpler * standard_error(difference, trials[best].losses[1])
+    return 0 if losses[0] - losses[best] <= allowed else best
 
 
 def _race_rows(model, digests, weights, target):

@@ -31,9 +31,10 @@ kernel : {"auto", "rbf", "linear", "poly", "sigmoid", "cosine", "laplacian", "ma
 "rational_quadratic", "plummer", "sine", "tanimoto", "jaccard", "histogram_intersection", \
 "chi2", "additive_chi2", "wasserstein", "dtw", "global_alignment", "precomputed", "dyadic"}, \
 Kernel or callable, default="auto"
-    "auto" compares the Gaussian with gamma = 1 and 1/4, the Laplacian with 1/2 and 1/8 (in units of
-    "scale") and the linear kernel, all of standardised features, and takes the one with the
-    smallest loss; with a number as `epsilon` it is "rbf". Otherwise:
+    "auto" compares the linear kernel, the Gaussian with gamma = 1 and 1/4 and the Laplacian with
+    1/2 and 1/8 (in units of "scale"), all of standardised features. It takes the one with the
+    smallest loss, and the linear kernel if its loss is within half a standard error of that. With
+    a number as `epsilon` it is "rbf". Otherwise:
     The kernel of vectors by name, an object of `psvm.kernels` with parameters of its own (also a
     kernel of sequences), or a callable ``kernel(X, Z)`` that returns the matrix of all
     values. "precomputed": X is a square matrix of relations among the training objects,
