@@ -35,6 +35,8 @@ class Policy:
         How far machines with a common support go from the solution to its least squares.
     race, race_from : int
         With more than `race_from` distinct rows, candidates are compared with `race` landmarks.
+    race_machines : int
+        Of more pairs of classes, so many compare candidates.
     simpler : float
         The linear kernel is taken if its loss exceeds the smallest by so many standard errors of
         the paired difference.
@@ -53,6 +55,7 @@ class Policy:
     shared_relaxation: float = 0.75
     race: int = 300
     race_from: int = 600
+    race_machines: int = 45
     simpler: float = 0.5
     fallback: float = 0.1
 

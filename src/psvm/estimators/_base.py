@@ -246,9 +246,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             parts = X, target, weights, solver, clock
             if description is None and is_open(self):
                 scaling, digests = Scaling.of(X, weights), digests_of(X, "rbf")
-                trial, self.candidates_, raced = best_trial(self, *parts, scaling, digests)
-                if raced:
-                    trial = Trial(trial.model, *parts, digests=digests)
+                model, trial, self.candidates_ = best_trial(self, *parts, scaling, digests)
+                if trial is None:
+                    trial = Trial(model, *parts, digests=digests)
             else:
                 trial = Trial(self, *parts, description)
             self._tell_landmarks(trial.description)

@@ -1,6 +1,7 @@
 """Candidates: kernels that are compared by the losses of held-out rows."""
 
 from copy import copy
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,40 +45,74 @@ def scaled_kernel(model, name, factor, scaling):
     return scaling.rescaled(kernel_with(named, lambda: factor * scaled.gamma("scale")))
 
 
-def best_trial(model, X, target, weights, solver, clock, scaling, digests):
-    """The trial of the candidate with the smallest loss, and the table of all candidates.
+class Verdict(NamedTuple):
+    """What remains of a trial when another candidate is tried."""
 
-    With many rows they are compared with few landmarks.
+    loss: float
+    losses: np.ndarray
+    shares: np.ndarray
+    n_support: int
+    time: float
+
+
+def best_trial(model, X, target, weights, solver, clock, scaling, digests):
+    """The trial of the best candidate, the table of all, and whether this was only a race.
+
+    With many rows candidates are compared with few landmarks, and with many pairs of classes in
+    some of these.
     """
-    trials, names = [], candidates_of(model, scaling)
+    names, best, verdicts = candidates_of(model, scaling), None, []
     options = {"cache_size": model.cache_size, "dtype": model.dtype, "digests": digests}
     few = _race_rows(model, digests, weights, target)
+    some = _race_machines(target, digests)
     for _, kernel in steps(names, "candidate"):
         description = None if few is None else describe(X, weights, kernel, rows=few, **options)
-        shared = X, target, weights, solver, clock, description
-        rival = min(trials, key=lambda trial: trial.loss, default=None)
-        trials.append(Trial(with_kernel(model, kernel), *shared, digests=digests, rival=rival))
-    best = _best_of(trials)
+        trial = Trial(
+            with_kernel(model, kernel),
+            *(X, target, weights, solver, clock),
+            description,
+            digests=digests,
+            rival=best,
+            some=some,
+        )
+        verdicts.append(Verdict(trial.loss, *trial.losses, trial.n_support, trial.time))
+        if best is None or trial.loss < best.loss:
+            best = trial
+    chosen = _best_of(verdicts)
     table = [
         {
             **params,
-            "loss": trial.loss,
-            "error": standard_error(trial.losses[0] - trials[best].losses[0], trial.losses[1]),
-            "n_support": trial.n_support,
-            "time": trial.time,
+            "loss": one.loss,
+            "error": float(standard_error(one.losses - verdicts[chosen].losses, one.shares)),
+            "n_support": one.n_support,
+            "time": one.time,
         }
-        for (params, _), trial in zip(names, trials, strict=True)
+        for (params, _), one in zip(names, verdicts, strict=True)
     ]
-    return trials[best], table, few is not None
+    raced = few is not None or some is not None
+    if best.loss != verdicts[chosen].loss:
+        best, raced = None, True
+    return with_kernel(model, names[chosen][1]), None if raced else best, table
 
 
-def _best_of(trials):
+def _best_of(verdicts):
     """The place of the smallest loss; the first, simplest candidate unless it is clearly larger."""
-    losses = np.array([trial.loss for trial in trials])
+    losses = np.array([one.loss for one in verdicts])
     best = int(np.argmin(np.where(np.isfinite(losses), losses, np.inf)))
-    difference = trials[0].losses[0] - trials[best].losses[0]
-    allowed = POLICY.simpler * standard_error(difference, trials[best].losses[1])
+    difference = verdicts[0].losses - verdicts[best].losses
+    allowed = POLICY.simpler * standard_error(difference, verdicts[best].shares)
     return 0 if losses[0] - losses[best] <= allowed else best
+
+
+def _race_machines(target, digests):
+    """Some of the machines of many pairs of classes, whatever the classes are called."""
+    tasks = target.tasks()
+    if target.paired is None or len(tasks) <= POLICY.race_machines:
+        return None
+    digests = np.asarray(digests)
+    order = sorted(range(len(tasks)), key=lambda place: digests[tasks[place].rows].min())
+    step = -(-len(order) // POLICY.race_machines)
+    return np.sort(order[::step])
 
 
 def _race_rows(model, digests, weights, target):

@@ -124,8 +124,8 @@ def _fit_best(model, survey, rows):
     target, weights = target_of(model, y, weights)
     solver = check_psvm(model)
     parts = X, target, weights, solver, Clock(solver.max_time), scaling_of(survey)
-    trial, table, _ = best_trial(model, *parts, digests_of(X, "rbf"))
-    asked, model.kernel = model.kernel, trial.model.kernel
+    chosen, _, table = best_trial(model, *parts, digests_of(X, "rbf"))
+    asked, model.kernel = model.kernel, chosen.kernel
     try:
         fit_survey(model, survey, rows)
     finally:

@@ -25,6 +25,8 @@ MOST = 2_000
 FEW, FEWEST, WORK = 700, 500, 3e10
 """Of just over `MOST`, so many describe, slowly more with their number, as far as that many
 products of kernel values in a Gram matrix allow, but at least `FEWEST`."""
+ROOM = 2e7
+"""Products of landmarks that are summed for each of several classes."""
 LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 
@@ -116,11 +118,13 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     return {"kmeans": _centres, "random": _sample, "pca": _directions}[rule](X, weights, count, rng)
 
 
-def n_drawn(n_distinct):
+def n_drawn(n_distinct, n_classes=1):
     """How many of so many training objects describe."""
     if n_distinct <= MOST:
         return n_distinct
-    return int(np.clip(np.sqrt(WORK / n_distinct), FEWEST, FEW * (n_distinct / MOST) ** 0.25))
+    most = FEW * (n_distinct / MOST) ** 0.25
+    count = np.clip(np.sqrt(WORK / n_distinct), FEWEST, most)
+    return int(min(count, np.sqrt(ROOM / n_classes)))
 
 
 def drawn_rows(hashes, codes, count):

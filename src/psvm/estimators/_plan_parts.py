@@ -22,7 +22,9 @@ def plan_parts(model, survey, feature_names):
         codes = None if classes is None else np.searchsorted(classes, survey.sample.y)
         drawn = None
         if model.landmarks is None:
-            drawn = drawn_rows(survey.sample.hashes, codes, n_drawn(survey.n_distinct))
+            n_classes = 1 if classes is None or len(classes) == 2 else len(classes)
+            count = n_drawn(survey.n_distinct, n_classes)
+            drawn = drawn_rows(survey.sample.hashes, codes, count)
         objects = _objects_for(model, survey, kernel, names, drawn)
         codes = None if codes is None or drawn is None else codes[drawn]
     return {

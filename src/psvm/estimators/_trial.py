@@ -28,6 +28,8 @@ class Trial:
         The content of the rows, if it is known.
     rival : Trial, default=None
         The best trial so far of the same rows, which ends walks that stay behind.
+    some : ndarray of int, default=None
+        Which of the machines are tried; None means all.
 
     Attributes
     ----------
@@ -42,22 +44,34 @@ class Trial:
     values = None
 
     def __init__(
-        self, model, X, target, weights, solver, clock, description=None, digests=None, rival=None
+        self,
+        model,
+        X,
+        target,
+        weights,
+        solver,
+        clock,
+        description=None,
+        *,
+        digests=None,
+        rival=None,
+        some=None,
     ):
         began = time.perf_counter()
         self.model, self.target, self.solver, self.clock = model, target, solver, clock
         if description is None:
             description = describe_for(model, X, weights, target, digests)
         self.description = description
-        self.machines = list(self._make_machines())
+        self.machines = list(self._make_machines(some))
         rivals = [None] * len(self.machines) if rival is None else rival.walks
         pairs = zip(steps(self.machines, "machine"), rivals, strict=True)
         self.walks = [self._walk(*pair) for pair in pairs]
         self.time = time.perf_counter() - began
 
-    def _make_machines(self):
+    def _make_machines(self, some):
         """Machines before they are solved."""
         tasks, model = self.target.tasks(), self.model
+        tasks = tasks if some is None else [tasks[place] for place in some]
         if self.target.shares:
             Y = np.array([task.target for task in tasks])
             yield SharedMachines.of_rows(self.description, Y, self.solver)
