@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -227,38 +228,41 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             self._tell_landmarks(description)
             n_machines = len(target.tasks())
             starts = self._make_starts(n_machines, description) if starts is None else starts
-            machines = list(self._fit_machines(description, target, clock, solver, starts))
+            walks = []
+            machines = list(self._fit_machines(description, target, clock, solver, starts, walks))
             self._keep(machines, description, target)
         if target.classifies:
             self._labels = Labels(target.classes, None, target.scheme)
             self.classes_ = target.classes
-        self._tell(self.solutions_)
+        self._tell(self.solutions_, walks)
         return self
 
-    def _fit_machines(self, description, target, clock, solver, starts):
+    def _fit_machines(self, description, target, clock, solver, starts, walks):
         """What all machines have learnt, one after the other."""
         tasks, probability = target.tasks(), getattr(self, "probability", False)
         if target.shares:
             Y = np.array([task.target for task in tasks])
             machines = SharedMachines.of_rows(description, Y, solver)
-            solution = machines.solve(*self._chosen(machines, clock))
+            solution = self._solve(machines, clock, walks)
             yield from machines.finish(solution, self.threshold, probability)
             return
         for task, start in zip(steps(tasks, "machine"), starts, strict=True):
             part = description.part(task.rows)
             machine = RowsMachine(part, task.target, self.C, target.classifies, solver)
-            epsilon, _, near = self._chosen(machine, clock)
-            start = near if start is None else start[part.columns]
-            yield machine.finish(machine.solve(epsilon, clock, start), self.threshold, probability)
+            start = None if start is None else start[part.columns]
+            solution = self._solve(machine, clock, walks, start)
+            yield machine.finish(solution, self.threshold, probability)
 
-    def _chosen(self, machine, clock):
-        """Epsilon of a machine, the clock, and a start of its solution."""
+    def _solve(self, machine, clock, walks, start=None):
+        """The solution of a machine; the walk that chooses its epsilon is added to `walks`."""
         if not isinstance(self.epsilon, str):
-            return self.epsilon * (machine.largest if self.epsilon_unit == "max" else 1.0), clock, None
+            unit = machine.largest if self.epsilon_unit == "max" else 1.0
+            return machine.solve(self.epsilon * unit, clock, start)
         walk = machine.choose(SOURCES[self.epsilon], self.rule, clock)
         if walk is None:
-            return POLICY.fallback * machine.largest, clock, None
-        return walk.epsilon, clock, walk.solution
+            return machine.solve(POLICY.fallback * machine.largest, clock, start)
+        walks.append(walk)
+        return machine.solve(walk.epsilon, clock, walk.solution if start is None else start)
 
     def _tell_landmarks(self, description):
         """Print how many training objects describe, if not all do and `verbose` is set."""
@@ -266,12 +270,14 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if self.verbose and description.own is not None and P < L:
             print(f"[{type(self).__name__}] described by {P:,} of {L:,} training objects")
 
-    def _tell(self, solutions):
-        """Print the solutions, if `verbose` is set, and warn of the worst one."""
+    def _tell(self, solutions, walks):
+        """Print the solutions, if `verbose` is set; warn of the worst one and of an empty model."""
         if self.verbose:
             for solution in solutions:
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
+        if walks and self.n_support_ == 0:
+            _warn_of_emptiness(self, walks)
 
     def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
@@ -479,6 +485,20 @@ def _check_shared(model):
         raise ValueError(
             f"multi_class='shared' needs a number or epsilon='auto', got {model.epsilon!r}."
         )
+
+
+def _warn_of_emptiness(model, walks):
+    """Say that a model predicts a constant, and what losses made it so."""
+    constant = np.mean([walk.means[0] for walk in walks])
+    used = [walk.means[walk.n_support > 0].min(initial=np.inf) for walk in walks]
+    warnings.warn(
+        f"The model has no support objects and predicts a constant: its held-out loss is "
+        f"{constant:.4g}, and the smallest one with support objects is {np.mean(used):.4g}. Other "
+        "features, another kernel or another gamma may say more about y. "
+        f"{type(model).__name__} with a number as epsilon has support objects in any case.",
+        UserWarning,
+        stacklevel=5,
+    )
 
 
 def _badness(solution):

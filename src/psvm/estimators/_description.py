@@ -12,6 +12,7 @@ from ..matrix import (
     object_digests,
     row_digests,
     row_hashes,
+    unordered_hashes,
 )
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, drawn_rows, landmarks_for, n_drawn
@@ -24,7 +25,16 @@ DISTANCES = (
 
 
 def describe(
-    X, weights, kernel, *, landmarks=None, rows=None, digests=None, cache_size=1000, dtype=float
+    X,
+    weights,
+    kernel,
+    *,
+    landmarks=None,
+    rows=None,
+    digests=None,
+    order=None,
+    cache_size=1000,
+    dtype=float,
 ):
     """Describe training objects.
 
@@ -40,6 +50,8 @@ def describe(
         Which of the training objects describe; None means all.
     digests : list of bytes, default=None
         From `digests_of`. They are found where they are needed to tell equal objects.
+    order : ndarray of shape (L,), default=None
+        From `fold_order`.
     cache_size : float, default=1000
         Memory for kernel values in MB.
     dtype : {float64, float32}
@@ -67,7 +79,7 @@ def describe(
             described = kernel.prepare(rounded(landmarks, kernel, dtype))
         matrix = KernelMatrix(kernel.evaluate, prepared, described, cache_size, dtype)
     columns = np.arange(matrix.shape[1])
-    return Description(matrix, weights, digests, identity, own, columns, objects, kernel)
+    return Description(matrix, weights, digests, identity, own, columns, objects, kernel, order)
 
 
 def describe_for(model, X, weights, target, digests=None):
@@ -89,6 +101,8 @@ def describe_for(model, X, weights, target, digests=None):
         digests = digests_of(X, model.kernel)
     kernel = choose_kernel(model, X, weights)
     options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}
+    if isinstance(model.epsilon, str) and model.epsilon == "cv":
+        options["order"] = fold_order(X, digests, weights, model.kernel)
     if drawn:
         numbers = np.unique(digests, return_inverse=True)[1]
         counted = np.flatnonzero(weights > 0)
@@ -104,8 +118,23 @@ def digests_of(X, kernel):
     """The content of each row; of a square matrix, in any order of its columns."""
     if kernel_name(kernel) == "precomputed" and X.ndim == 2 and X.shape[0] == X.shape[1]:
         return object_digests(X)
-    numeric = getattr(X, "ndim", 1) == 2 and getattr(X, "dtype", np.dtype(object)).kind in "biuf"
-    return row_hashes(X) if numeric else row_digests(X)
+    return row_hashes(X) if _is_numeric(X) else row_digests(X)
+
+
+def fold_order(X, digests, weights, kernel):
+    """Numbers by which rows are dealt to folds; None if the digests have no order of columns."""
+    if kernel_name(kernel) == "precomputed" or not _is_numeric(X):
+        return None
+    rows = np.flatnonzero(weights > 0)
+    _, first, number = np.unique(np.asarray(digests)[rows], return_index=True, return_inverse=True)
+    order = np.zeros(len(weights), dtype=np.uint64)
+    order[rows] = unordered_hashes(X[rows[first]])[number]
+    return order
+
+
+def _is_numeric(X):
+    """Whether the rows are vectors of numbers."""
+    return getattr(X, "ndim", 1) == 2 and getattr(X, "dtype", np.dtype(object)).kind in "biuf"
 
 
 def rounded(X, kernel, dtype):

@@ -50,9 +50,9 @@ class Group:
         self.machine, self.targets, self.pair, self.tol = machine, targets, pair, tol
         self.moments, self.columns = machine.moments, machine.columns
 
-    def solve(self, model, clock):
-        """Choose epsilon and solve."""
-        self.solution = self.machine.solve(*model._chosen(self.machine, clock))
+    def solve(self, model, clock, walks):
+        """Choose epsilon and solve; the walk of the choice is added to `walks`."""
+        self.solution = model._solve(self.machine, clock, walks)
 
     def refine(self, factor):
         """Solve once more with a few rows that have the triangular factor of all rows."""
