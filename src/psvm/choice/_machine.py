@@ -73,6 +73,7 @@ class Machine:
         if self.n_distinct < 3 or self.largest == 0:
             return None
         held_out, loss = {"loo": self.left_out, "cv": self.folds, "aicc": self.criterion}[source]()
+        rule = "best" if source == "aicc" else rule  # a criterion has no standard error
         epsilons = grid(self.largest)
         return walk(held_out, loss, epsilons, self.n_distinct - 1, clock.half(), rule)
 

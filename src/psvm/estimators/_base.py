@@ -276,8 +276,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             for solution in solutions:
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
-        if walks and self.n_support_ == 0:
-            _warn_of_emptiness(self, walks)
+        if isinstance(self.epsilon, str) and self.n_support_ == 0:
+            _warn_of_emptiness(walks)
 
     def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
@@ -487,18 +487,19 @@ def _check_shared(model):
         )
 
 
-def _warn_of_emptiness(model, walks):
+def _warn_of_emptiness(walks):
     """Say that a model predicts a constant, and what losses made it so."""
-    constant = np.mean([walk.means[0] for walk in walks])
-    used = [walk.means[walk.n_support > 0].min(initial=np.inf) for walk in walks]
-    warnings.warn(
-        f"The model has no support objects and predicts a constant: its held-out loss is "
-        f"{constant:.4g}, and the smallest one with support objects is {np.mean(used):.4g}. Other "
-        "features, another kernel or another gamma may say more about y. "
-        f"{type(model).__name__} with a number as epsilon has support objects in any case.",
-        UserWarning,
-        stacklevel=5,
-    )
+    reason = "no column of the matrix is correlated with y."
+    if walks:
+        constant = np.mean([walk.means[0] for walk in walks])
+        best = np.mean([walk.means[walk.n_support > 0].min(initial=np.inf) for walk in walks])
+        reason = (
+            f"its loss of held-out rows is {constant:.6g}, and the smallest one with support "
+            f"objects is {best:.6g}. Other features, another kernel or another gamma may say more "
+            "about y; epsilon may be a number, too."
+        )
+    message = f"The model has no support objects, so that it predicts a constant: {reason}"
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _badness(solution):

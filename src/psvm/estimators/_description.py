@@ -122,12 +122,18 @@ def digests_of(X, kernel):
 
 
 def fold_order(X, digests, weights, kernel):
-    """Numbers by which rows are dealt to folds; None if the digests have no order of columns."""
-    if kernel_name(kernel) == "precomputed" or not _is_numeric(X):
+    """Numbers by which rows are dealt to folds; None if these are the digests.
+
+    They depend neither on the order and signs of the columns nor on rows without weight.
+    """
+    rows, square = np.flatnonzero(weights > 0), kernel_name(kernel) == "precomputed"
+    if not _is_numeric(X) or (square and len(rows) == len(weights)):
         return None
-    rows = np.flatnonzero(weights > 0)
-    _, first, number = np.unique(np.asarray(digests)[rows], return_index=True, return_inverse=True)
     order = np.zeros(len(weights), dtype=np.uint64)
+    if square:
+        order[rows] = np.unique(object_digests(X[rows][:, rows]), return_inverse=True)[1]
+        return order
+    _, first, number = np.unique(np.asarray(digests)[rows], return_index=True, return_inverse=True)
     order[rows] = unordered_hashes(X[rows[first]])[number]
     return order
 
