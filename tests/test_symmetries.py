@@ -211,7 +211,7 @@ def test_swapped_names_swap_signs(task, data):
 @given(data=st.data())
 def test_a_row_of_weight_two_is_the_row_twice(task, data):
     """And one of weight 0 is no row."""
-    case = data.draw(cases(task, finite=False))
+    case = data.draw(cases(task))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     times = rng.choice([0, 1, 2], size=len(case.y), p=[0.1, 0.6, 0.3])
     if task in ("pairs", "ovr", "shared", "two"):

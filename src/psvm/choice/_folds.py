@@ -5,6 +5,9 @@ import numpy as np
 from ..solvers import exact_path, follow
 from ._left_out import LARGEST_GRAM, Point
 
+MANY = 1e300
+"""The criterion of more non-zeros than it allows: larger than any other."""
+
 
 class Folds:
     """The source of held-out values that follows the path of the training rows of each fold.
@@ -59,21 +62,23 @@ class Akaike:
     """The corrected Akaike criterion along the path of all rows, in place of held-out values.
 
     ``L log(RSS / L) + 2 df + 2 df (df + 1) / (L - df - 1)``, L the weight of all rows, RSS the sum
-    of the squared residuals, df the number of non-zeros.
+    of the squared residuals, df the number of non-zeros. The path ends where RSS is at most `least`.
     """
 
-    def __init__(self, total, squares, path):
-        self.total, self.squares, self.path = total, squares, path
+    def __init__(self, total, squares, path, least):
+        self.total, self.squares, self.path, self.least = total, squares, path, least
 
     def points(self, epsilons):
         """The points of a walk, as they are asked for."""
         L = self.total
         for alpha in self.path(epsilons):
-            df, criterion = np.count_nonzero(alpha), np.inf
+            df, criterion = np.count_nonzero(alpha), MANY
+            rss = max(self.squares(alpha), np.finfo(float).tiny)
             if L - df - 1 > 0:
-                rss = max(self.squares(alpha), np.finfo(float).tiny)
                 criterion = L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
             yield Point(np.array([[criterion]]), df, alpha)
+            if rss <= self.least:
+                return
 
 
 class Criterion:

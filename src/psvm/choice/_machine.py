@@ -13,11 +13,15 @@ from ._calibration import Curve, fit_steps
 from ._folds import Akaike, Criterion, Folds, path_of
 from ._left_out import LARGEST_GRAM, LeaveOneOut, SharedLeaveOneOut, judge_rows
 from ._loss import ClassesLoss, LogLoss, SquaredLoss
+from ._policy import POLICY
 from ._sigmoid import Sigmoid
 from ._walk import grid, walk
 
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: losses need no more."""
+NOISE = 1e-4
+"""Where rounding changes the gradient by more than this share of epsilon, no solver gets to the
+default tolerance."""
 
 
 class Fitted(NamedTuple):
@@ -83,7 +87,8 @@ class Machine:
 
     def criterion(self):
         """The corrected Akaike criterion."""
-        return Akaike(self.total, self.squares, self.path), Criterion()
+        least = POLICY.least * self.squares(np.zeros(len(self.columns)))
+        return Akaike(self.total, self.squares, self.path, least), Criterion()
 
     @cached_property
     def source(self):
@@ -208,8 +213,13 @@ class RowsMachine(Machine):
         return WorkingSet(tol=max(self.solver.tol, PATH_TOL), **limits)
 
     def path(self, epsilons):
-        """Solutions of all rows."""
-        return path_of(self.description, self.problem, epsilons, self._solver)
+        """Solutions of all rows, as long as they can be certified in double precision."""
+        path = path_of(self.description, self.problem, epsilons, self._solver)
+        for epsilon, alpha in zip(epsilons, path, strict=False):
+            rounding = np.finfo(float).eps * np.abs(alpha).sum()
+            if rounding > NOISE * epsilon:
+                return
+            yield alpha
 
     def squares(self, alpha):
         """The sum of the squared residuals of a solution."""

@@ -276,7 +276,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             for solution in solutions:
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
-        if isinstance(self.epsilon, str) and self.n_support_ == 0:
+        asked = isinstance(self.epsilon, str) and (walks or is_classifier(self))
+        if asked and self.n_support_ == 0:  # numbers may be constant
             _warn_of_emptiness(walks)
 
     def _make_starts(self, n_machines, description):

@@ -65,7 +65,8 @@ def describe(
     if isinstance(kernel, str):
         matrix, objects = as_matrix(X), None
         if kernel == "precomputed":
-            identity = own = np.arange(X.shape[0])
+            own = np.arange(X.shape[0])
+            identity = _equal_objects(X, digests)
         kernel = None
     else:
         described = prepared = kernel.prepare(rounded(X, kernel, dtype))
@@ -119,6 +120,14 @@ def digests_of(X, kernel):
     if kernel_name(kernel) == "precomputed" and X.ndim == 2 and X.shape[0] == X.shape[1]:
         return object_digests(X)
     return row_hashes(X) if _is_numeric(X) else row_digests(X)
+
+
+def _equal_objects(K, digests):
+    """Equal numbers for objects that have the same relations to all others."""
+    if len(np.unique(row_hashes(K))) == K.shape[0]:
+        return np.arange(K.shape[0])
+    digests = object_digests(K) if digests is None else digests
+    return np.unique(digests, return_inverse=True)[1]
 
 
 def fold_order(X, digests, weights, kernel):
