@@ -13,7 +13,6 @@ from ._calibration import Curve, fit_steps
 from ._folds import Akaike, Criterion, Folds, path_of
 from ._left_out import LARGEST_GRAM, LeaveOneOut, SharedLeaveOneOut, judge_rows
 from ._loss import ClassesLoss, LogLoss, SquaredLoss
-from ._policy import POLICY
 from ._sigmoid import Sigmoid
 from ._walk import grid, walk
 
@@ -87,8 +86,8 @@ class Machine:
 
     def criterion(self):
         """The corrected Akaike criterion."""
-        least = POLICY.least * self.squares(np.zeros(len(self.columns)))
-        return Akaike(self.total, self.squares, self.path, least), Criterion()
+        constant = self.squares(np.zeros(len(self.columns)))
+        return Akaike(self.total, self.squares, constant, self.path), Criterion()
 
     @cached_property
     def source(self):
@@ -214,7 +213,8 @@ class RowsMachine(Machine):
 
     def path(self, epsilons):
         """Solutions of all rows, as long as they can be certified in double precision."""
-        path = path_of(self.description, self.problem, epsilons, self._solver)
+        Q = None if callable(self.products) else self.products
+        path = path_of(self.problem, Q, epsilons, self._solver)
         for epsilon, alpha in zip(epsilons, path, strict=False):
             rounding = np.finfo(float).eps * np.abs(alpha).sum()
             if rounding > NOISE * epsilon:

@@ -276,9 +276,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             for solution in solutions:
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
-        asked = isinstance(self.epsilon, str) and (walks or is_classifier(self))
-        if asked and self.n_support_ == 0:  # numbers may be constant
-            _warn_of_emptiness(walks)
+        if isinstance(self.epsilon, str) and self.n_support_ == 0:
+            _warn_of_emptiness(self, walks)
 
     def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
@@ -488,10 +487,12 @@ def _check_shared(model):
         )
 
 
-def _warn_of_emptiness(walks):
+def _warn_of_emptiness(model, walks):
     """Say that a model predicts a constant, and what losses made it so."""
     reason = "no column of the matrix is correlated with y."
     if walks:
+        if not any(walk.n_support.any() for walk in walks):
+            return  # the time was over, which has been said
         constant = np.mean([walk.means[0] for walk in walks])
         best = np.mean([walk.means[walk.n_support > 0].min(initial=np.inf) for walk in walks])
         reason = (
@@ -499,6 +500,8 @@ def _warn_of_emptiness(walks):
             f"objects is {best:.6g}. Other features, another kernel or another gamma may say more "
             "about y; epsilon may be a number, too."
         )
+    elif not is_classifier(model):
+        return  # numbers may be constant
     message = f"The model has no support objects, so that it predicts a constant: {reason}"
     warnings.warn(message, UserWarning, stacklevel=5)
 
