@@ -270,24 +270,25 @@ def independent(Q, used, A):
     """The factor of columns that do not depend on each other, these columns, and A in them.
 
     Several machines may use more columns than their span has dimensions, and equal objects of a
-    square matrix have equal columns. The variables of columns that depend on those with larger
-    variables are passed to these, which changes no value of f.
+    square matrix have equal columns. The variables of columns that depend on others are passed to
+    these, which changes no value of f.
     """
     factor, failed = dpotrf(Q[np.ix_(used, used)].T, lower=True, clean=True)
     if not failed and np.square(factor.diagonal()).min(initial=1.0) > DEPENDENT:
         return factor, used, A
-    # The order by size is the same whatever the order of the columns.
+    # Of the columns that are about the farthest from the span, the one with the largest variables:
+    # distances are often equal, and what decides must not be rounding or the order of the columns.
     order = used[np.argsort(-np.linalg.norm(A[used], axis=1), kind="stable")]
     products = Q[np.ix_(order, order)]
     distances, factor, kept = products.diagonal().copy(), np.zeros_like(products), []
-    for j in range(len(order)):
-        if distances[j] > DEPENDENT:
-            k = len(kept)
-            rest = products[j:, j] - factor[j:, :k] @ factor[j, :k]
-            factor[j:, k] = rest / np.sqrt(distances[j])
-            distances[j:] -= np.square(factor[j:, k])
-            kept.append(j)
-    factor = np.asfortranarray(factor[np.ix_(kept, np.arange(len(kept)))])
+    while distances.max(initial=0.0) > DEPENDENT:
+        k, j = len(kept), int(np.argmax(distances >= distances.max() / 2))
+        rest = products[:, j] - factor[:, :k] @ factor[j, :k]
+        factor[:, k] = rest / np.sqrt(distances[j])
+        distances -= np.square(factor[:, k])
+        kept.append(j)
+        distances[kept] = 0.0
+    factor = np.asfortranarray(np.tril(factor[kept][:, : len(kept)]))
     rest, kept = np.delete(order, kept), order[kept]
     if len(rest):
         A = A.copy()

@@ -62,7 +62,8 @@ class Group:
 
     def function(self):
         """The machines of the solution."""
-        alphas = np.atleast_2d(getattr(self.solution, "A", self.solution.alpha).T)
+        shares = isinstance(self.machine, SharedSums)
+        alphas = self.solution.A.T if shares else [self.solution.alpha]
         fits = [self.moments.coef(alpha, t) for t, alpha in enumerate(alphas)]
         coefs, intercepts = zip(*fits, strict=True)
         middle = self.moments.target_means
