@@ -27,13 +27,14 @@ from reference import AGAIN, Case, assert_same_solution, decided
 TIGHT = {"tol": 1e-9}
 
 
-# Data of some checks have no noise, and partial_fit then says that the path has an end.
-@pytest.mark.filterwarnings("ignore:The smallest loss is near the end of the path")
+# Some checks have labels that have nothing to do with the features.
+@pytest.mark.filterwarnings("ignore:The model has no support objects")
 @parametrize_with_checks([PSVC(), PSVR(), PSVC(epsilon="aicc", kernel="poly", coef0=1.0)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
+@pytest.mark.filterwarnings("ignore:The model has no support objects")
 @parametrize_with_checks([PSVC(kernel="precomputed"), PSVR(kernel="dyadic")])
 def test_scikit_learn_contract_of_measured_matrices(estimator, check):
     check(estimator)
@@ -215,11 +216,8 @@ def test_weight_two_is_the_row_twice_and_zero_is_no_row(C, epsilon, kernel, rng,
     assert set(weights) == {0, 1, 2, 3}
     times = weights.astype(int)
     parameters = {"C": C, "epsilon": epsilon, "kernel": kernel, **TIGHT}
-    # The solutions of two columns are exact but for some roundings, and every smaller epsilon fits
-    # them a little better.
-    by = 1e-11 if kernel == "dyadic" else 1e-5
     given = {"X": X, "y": y, "sample_weight": weights}
-    assert epsilon == 0.5 or decides(lambda: PSVC(**parameters).fit(**given), by)
+    assert epsilon == 0.5 or decides(lambda: PSVC(**parameters).fit(**given))
     weighted = PSVC(**parameters).fit(X, y, sample_weight=weights)
     order = rng.permutation(times.sum())
     repeated = PSVC(**parameters).fit(

@@ -6,6 +6,8 @@ from ._validation import check_choice, refuse_sparse, shown
 
 N_FOLDS = 5
 """Folds by content."""
+DIGITS = 9
+"""Decimals of the targets, as shares of half their range, that count: others are rounding."""
 
 
 def make_splits(cv, X, y, *, classifier, groups=None):
@@ -46,18 +48,40 @@ def check_scoring(scoring):
         raise ValueError(f"scoring must be a name or a callable, got {shown(scoring)}.")
 
 
-def assign_folds(digests, y, weights, n_folds=N_FOLDS):
+def assign_folds(digests, y, weights, n_folds=N_FOLDS, order=None):
     """Fold of each row, by content: equal rows share a fold; -1 for rows without weight.
 
     The distinct rows are sorted by target and digest and dealt out in turn, so that the folds are
-    stratified and depend neither on the order of the rows nor on how often one is written.
+    stratified and depend neither on the order of the rows nor on how often one is written. Below
+    the middle of the targets digests ascend, above they descend: the folds of -y are those of y.
+
+    Parameters
+    ----------
+    digests : array-like of shape (n,)
+        Equal for equal rows.
+    y, weights : array-like of shape (n,)
+    n_folds : int
+    order : array-like of shape (n,), default=None
+        Numbers of the rows that are sorted by before the digests.
+
+    Returns
+    -------
+    ndarray of int of shape (n,)
     """
-    lowest, weights = {}, np.asarray(weights).tolist()  # numbers of Python compare faster
-    for digest, target, weight in zip(digests, np.asarray(y).tolist(), weights, strict=True):
-        if weight > 0:
-            lowest[digest] = min(target, lowest.get(digest, np.inf))
-    order = sorted(lowest, key=lambda digest: (lowest[digest], digest))
-    n_folds = min(n_folds, len(order))
-    fold_of = {digest: place % n_folds for place, digest in enumerate(order)}
-    pairs = zip(digests, weights, strict=True)
-    return np.array([fold_of[digest] if weight > 0 else -1 for digest, weight in pairs])
+    y, weights = np.asarray(y, dtype=np.float64), np.asarray(weights, dtype=np.float64)
+    folds, rows = np.full(len(y), -1), np.flatnonzero(weights > 0)
+    distinct, first, number = np.unique(
+        np.asarray(digests)[rows], return_index=True, return_inverse=True
+    )
+    means = np.bincount(number, weights[rows] * y[rows]) / np.bincount(number, weights[rows])
+    low, high = means.min(initial=np.inf), means.max(initial=-np.inf)
+    varies = high - low > 10.0**-DIGITS * max(abs(low), abs(high))
+    target = np.round((2 * means - low - high) / (high - low), DIGITS) if varies else 0 * means
+    keys = np.arange(len(distinct))
+    if order is not None:
+        keys = np.lexsort((keys, np.asarray(order)[rows][first])).argsort()
+    dealt = np.lexsort((np.where(target > 0, -keys, keys), target))
+    fold = np.empty(len(distinct), dtype=np.intp)
+    fold[dealt] = np.arange(len(distinct)) % min(n_folds, max(len(distinct), 1))
+    folds[rows] = fold[number]
+    return folds

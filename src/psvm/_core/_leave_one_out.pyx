@@ -93,7 +93,13 @@ cdef bint _factorise(
             A[p + k * n] = Q[used[free[k]], used[free[p]]]
     if n:
         dpotrf("L", &size, A, &size, &info)
+    for k in range(n):
+        if info == 0 and A[k + k * n] * A[k + k * n] <= DEPENDENT:
+            info = 1
     return info == 0
+
+
+cdef double DEPENDENT = 1e-12  # squared distance of a column of norm one from the others
 
 
 cdef void _at_one(

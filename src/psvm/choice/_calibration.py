@@ -45,15 +45,17 @@ class Steps:
 def fit_steps(f, positive, weights, unit):
     """Isotonic regression on decision values; `positive` are shares of the second class."""
     above, below = weights @ positive, weights @ (1.0 - positive)
+    constant = Steps(np.zeros(1), np.array([expit(log_odds(above, below, unit))]))
     known = np.isfinite(f) & (weights > 0)
     if not (above > 0 and below > 0 and known.any()):
-        return Steps(np.zeros(1), np.array([expit(log_odds(above, below, unit))]))
+        return constant
     from sklearn.isotonic import IsotonicRegression
 
     high, low = smoothed(above, below, unit)
     targets = positive * high + (1.0 - positive) * low
     found = IsotonicRegression().fit(f[known], targets[known], weights[known])
-    return Steps(found.X_thresholds_, found.y_thresholds_)
+    steps = Steps(found.X_thresholds_, found.y_thresholds_)
+    return steps if steps.rises else constant
 
 
 Curve = Sigmoid | Steps

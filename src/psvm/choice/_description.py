@@ -35,6 +35,9 @@ class Description:
         What the columns stand for; None if only their places are known.
     kernel : Kernel or None
         The kernel, if K is not measured.
+    order : ndarray of shape (L,) or None
+        Numbers by which rows are dealt to folds, for a choice that does not depend on the order
+        and the signs of the columns; None: the digests.
     """
 
     matrix: DataMatrix
@@ -45,6 +48,7 @@ class Description:
     columns: np.ndarray
     objects: Any = None
     kernel: Kernel | None = None
+    order: np.ndarray | None = None
 
     @cached_property
     def present(self):
@@ -119,6 +123,7 @@ class Description:
             identity=None if self.identity is None else self.identity[rows],
             own=own,
             columns=self.columns[columns],
+            order=None if self.order is None else self.order[rows],
         )
 
     def keeping(self, matrix, index):
@@ -130,6 +135,7 @@ class Description:
             identity=self.identity,
             own=None if self.own is None else self.own[index],
             columns=self.columns[index],
+            order=self.order,
         )
 
     @property

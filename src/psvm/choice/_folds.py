@@ -4,6 +4,10 @@ import numpy as np
 
 from ..solvers import exact_path, follow
 from ._left_out import LARGEST_GRAM, Point
+from ._policy import POLICY
+
+MANY = 1e300
+"""The criterion of more non-zeros than it allows: larger than any other."""
 
 
 class Folds:
@@ -39,7 +43,8 @@ class Folds:
         part = self.description.counting(times)
         scale = np.sqrt(part.weights.sum() / self.description.weights.sum())
         problem = part.problem(self.y, scale * self.C)
-        for alpha in path_of(part, problem, scale * epsilons, self.solver):
+        Q = problem.K.gram() if problem.K.shape[1] <= LARGEST_GRAM else None
+        for alpha in path_of(problem, Q, scale * epsilons, self.solver):
             used = np.flatnonzero(alpha)
             coef, shift = problem.K.coef(alpha)
             f = np.full(len(out), problem.b + shift)
@@ -48,32 +53,35 @@ class Folds:
             yield f, len(used)
 
 
-def path_of(description, problem, epsilons, solver):
-    """Solutions alpha along decreasing epsilons: exact where products of all columns are formed."""
-    if problem.K.shape[1] <= LARGEST_GRAM:
-        return exact_path(description.gram, problem.l, problem.C, epsilons, len(problem.y))
+def path_of(problem, Q, epsilons, solver):
+    """Solutions alpha along decreasing epsilons: exact if the products of all columns are given."""
+    if Q is not None:
+        return exact_path(Q, problem.l, problem.C, epsilons, len(problem.y))
     return (solution.alpha for solution in follow(problem, epsilons, solver))
 
 
 class Akaike:
     """The corrected Akaike criterion along the path of all rows, in place of held-out values.
 
-    ``L log(RSS / L) + 2 df + 2 df (df + 1) / (L - df - 1)``, L the weight of all rows, RSS the sum
-    of the squared residuals, df the number of non-zeros.
+    ``L log(RSS / RSS_0) + 2 df + 2 df (df + 1) / (L - df - 1)``, L the weight of all rows, RSS the
+    sum of the squared residuals, RSS_0 that of a constant, df the number of non-zeros. The path
+    ends where RSS is at most the share `Policy.least` of RSS_0.
     """
 
-    def __init__(self, total, squares, path):
-        self.total, self.squares, self.path = total, squares, path
+    def __init__(self, total, squares, constant, path):
+        self.total, self.squares, self.constant, self.path = total, squares, constant, path
 
     def points(self, epsilons):
         """The points of a walk, as they are asked for."""
         L = self.total
         for alpha in self.path(epsilons):
-            df, criterion = np.count_nonzero(alpha), np.inf
+            df, criterion = np.count_nonzero(alpha), MANY
+            share = max(self.squares(alpha) / self.constant, np.finfo(float).tiny)
             if L - df - 1 > 0:
-                rss = max(self.squares(alpha), np.finfo(float).tiny)
-                criterion = L * np.log(rss / L) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
+                criterion = L * np.log(share) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
             yield Point(np.array([[criterion]]), df, alpha)
+            if share <= POLICY.least:
+                return
 
 
 class Criterion:

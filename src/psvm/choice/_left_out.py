@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.linalg.blas import dtrmm
-from scipy.linalg.lapack import dpotrf, dpstrf, dtrtri
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from .._core._leave_one_out import influences
 from ..solvers import group_path
@@ -147,8 +147,11 @@ class LeaveOneOut:
         for alpha in self.path(epsilons):
             yield Point(self.values(alpha)[None], np.count_nonzero(alpha), alpha)
 
-    def values(self, alpha):
-        """Values of the judged rows without themselves, of shape (G,); NaN where interpolated."""
+    def values(self, alpha, moved=False):
+        """Values of the judged rows without themselves, of shape (G,); NaN where interpolated.
+
+        `moved` says that no free column depends on others as far as that can be had.
+        """
         rows, used = self.judged, np.flatnonzero(alpha)
         Z, place = rows.columns(used)
         Q, numbers = (self.Q(used), np.arange(len(used))) if callable(self.Q) else (self.Q, used)
@@ -157,6 +160,8 @@ class LeaveOneOut:
         residual, leverage, diagonal, crossing = influences(
             Z, place, Q, numbers, y, theta, self.C, own
         )
+        if np.isinf(leverage).any() and not moved:
+            return self.values(self._independent(alpha, used, Q, numbers), moved=True)
         remains = 1.0 - rows.weights * (1.0 / rows.total + leverage)
         left_out = residual / _or_nan(remains)
         # 1. Rows with one free column of their own, all at once.
@@ -176,6 +181,14 @@ class LeaveOneOut:
                 others, columns, products, theta, own, residual, remains
             )
         return rows.targets[0] - left_out
+
+    def _independent(self, alpha, used, Q, numbers):
+        """The same values of f from free columns that do not depend on each other."""
+        free, A = np.flatnonzero(np.abs(alpha[used]) < self.C), alpha[used][:, None]
+        _, _, A = independent(Q[np.ix_(numbers, numbers)], free, A)
+        alpha = np.zeros_like(alpha)
+        alpha[used] = A[:, 0]
+        return alpha
 
     def _one_by_one(self, rows, Z, Q, theta, own, residual, remains):
         """Residuals without some rows, each with all columns that belong to it."""
@@ -256,16 +269,27 @@ class SharedLeaveOneOut:
 def independent(Q, used, A):
     """The factor of columns that do not depend on each other, these columns, and A in them.
 
-    Several machines may use more columns than their span has dimensions. The variables of those
-    that depend on others are passed to these, which changes no value of f.
+    Several machines may use more columns than their span has dimensions, and equal objects of a
+    square matrix have equal columns. The variables of columns that depend on others are passed to
+    these, which changes no value of f.
     """
-    products = Q[np.ix_(used, used)].T
-    factor, failed = dpotrf(products, lower=True, clean=True)
+    factor, failed = dpotrf(Q[np.ix_(used, used)].T, lower=True, clean=True)
     if not failed and np.square(factor.diagonal()).min(initial=1.0) > DEPENDENT:
         return factor, used, A
-    factor, order, rank, _ = dpstrf(products, tol=DEPENDENT, lower=True)
-    factor, order = np.tril(factor[:rank, :rank]), used[order - 1]
-    kept, rest = order[:rank], order[rank:]
+    # Of the columns that are about the farthest from the span, the one with the largest variables:
+    # distances are often equal, and what decides must not be rounding or the order of the columns.
+    order = used[np.argsort(-np.linalg.norm(A[used], axis=1), kind="stable")]
+    products = Q[np.ix_(order, order)]
+    distances, factor, kept = products.diagonal().copy(), np.zeros_like(products), []
+    while distances.max(initial=0.0) > DEPENDENT:
+        k, j = len(kept), int(np.argmax(distances >= distances.max() / 2))
+        rest = products[:, j] - factor[:, :k] @ factor[j, :k]
+        factor[:, k] = rest / np.sqrt(distances[j])
+        distances -= np.square(factor[:, k])
+        kept.append(j)
+        distances[kept] = 0.0
+    factor = np.asfortranarray(np.tril(factor[kept][:, : len(kept)]))
+    rest, kept = np.delete(order, kept), order[kept]
     if len(rest):
         A = A.copy()
         A[kept] += cho_solve((factor, True), Q[np.ix_(kept, rest)] @ A[rest])

@@ -18,6 +18,9 @@ from ._walk import grid, walk
 
 PATH_TOL = 0.01
 """Tolerance on paths that are not exact: losses need no more."""
+NOISE = 1e-4
+"""Where rounding changes the gradient by more than this share of epsilon, no solver gets to the
+default tolerance."""
 
 
 class Fitted(NamedTuple):
@@ -76,6 +79,7 @@ class Machine:
         if self.n_distinct < 3 or self.largest == 0:
             return None
         held_out, loss = {"loo": self.left_out, "cv": self.folds, "aicc": self.criterion}[source]()
+        rule = "best" if source == "aicc" else rule  # a criterion has no standard error
         epsilons = grid(self.largest)
         most, half = self.n_distinct - 1, clock.half()
         return walk(held_out, loss, epsilons, most, half, rule, rival=rival)
@@ -86,7 +90,8 @@ class Machine:
 
     def criterion(self):
         """The corrected Akaike criterion."""
-        return Akaike(self.total, self.squares, self.path), Criterion()
+        constant = self.squares(np.zeros(len(self.columns)))
+        return Akaike(self.total, self.squares, constant, self.path), Criterion()
 
     @cached_property
     def source(self):
@@ -155,18 +160,31 @@ class RowsMachine(Machine):
     def folds(self):
         """Five folds by content, and the loss of their rows."""
         weights, digests = self.description.weights, self.description.digests
-        return self.of_folds(folds_by_content(digests, self.y, weights))
+        order = self.description.order
+        return self.of_folds(folds_by_content(digests, self.y, weights, order=order))
 
     def of_folds(self, splits):
-        """Given folds, as for `Folds`, and the loss of their rows."""
-        rows = np.concatenate([out for _, out in splits])
-        weights, targets = self.description.weights[rows], self.y[rows][None]
-        loss = (
-            LogLoss(weights, targets)
-            if self.classifies
-            else SquaredLoss(weights, targets, 0.0, self.ends)
-        )
+        """Given folds, as for `Folds`, and the loss of their rows; equal ones count together."""
+        parts = [self._distinct(out) for _, out in splits]
+        rows = [first for first, *_ in parts]
+        weights, means, variances = (np.concatenate(x) for x in list(zip(*parts, strict=True))[1:])
+        splits = [(times, out) for (times, _), out in zip(splits, rows, strict=True)]
+        if self.classifies:
+            loss = LogLoss(weights, means[None])
+        else:
+            loss = SquaredLoss(weights, means[None], variances, self.ends)
         return Folds(self.description, self.y, self.C, splits, self._solver), loss
+
+    def _distinct(self, rows):
+        """One of each group of equal rows, their weights, mean targets and variances of these."""
+        weights, y = self.description.weights[rows], self.y[rows]
+        _, first, number = np.unique(
+            self.description.groups[rows], return_index=True, return_inverse=True
+        )
+        total = np.bincount(number, weights)
+        share = weights / np.where(total > 0, total, 1.0)[number]
+        means = np.bincount(number, share * y)
+        return rows[first], total, means, np.bincount(number, share * np.square(y - means[number]))
 
     @cached_property
     def judged(self):
@@ -202,8 +220,14 @@ class RowsMachine(Machine):
         return WorkingSet(tol=max(self.solver.tol, PATH_TOL), **limits)
 
     def path(self, epsilons):
-        """Solutions of all rows."""
-        return path_of(self.description, self.problem, epsilons, self._solver)
+        """Solutions of all rows, as long as they can be certified in double precision."""
+        Q = None if callable(self.products) else self.products
+        path = path_of(self.problem, Q, epsilons, self._solver)
+        for epsilon, alpha in zip(epsilons, path, strict=False):
+            rounding = np.finfo(float).eps * np.abs(alpha).sum()
+            if rounding > NOISE * epsilon:
+                return
+            yield alpha
 
     def squares(self, alpha):
         """The sum of the squared residuals of a solution."""
@@ -211,9 +235,9 @@ class RowsMachine(Machine):
         return float(residual @ residual)
 
 
-def folds_by_content(digests, y, weights, n_folds=N_FOLDS):
+def folds_by_content(digests, y, weights, n_folds=N_FOLDS, order=None):
     """Splits for `Folds` that depend on the content of the rows only; equal rows share a fold."""
-    number = assign_folds(digests, y, weights, n_folds)
+    number = assign_folds(digests, y, weights, n_folds, order)
     folds = range(number.max() + 1)
     return [((number != fold) & (number >= 0), np.flatnonzero(number == fold)) for fold in folds]
 

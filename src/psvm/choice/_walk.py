@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from .._progress import say
 from ._policy import POLICY
 
-EQUAL = 1e-9
-"""Losses that differ by less than this share are equal: the difference is rounding."""
+EQUAL = 1e-6
+"""Losses that differ by less than this share are equal: towards least squares they still fall by
+less and less, and smaller differences may be rounding."""
 CHEAP = 100
 """Points with fewer support objects take no time."""
 RULES = ("best", "sparse")
@@ -107,16 +108,22 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, rival=None):
 
 def choose(loss, losses, means, rule):
     """The place of the best point, or of the first that is as good within a standard error."""
-    best = int(np.argmax(means <= means.min() + EQUAL * abs(means.min())))
+    best = smallest(means)
     if rule == "best":
         return best
     beyond = losses - losses[best]
     return int(np.argmax(means - means[best] <= loss.error(beyond) + EQUAL * abs(means[best])))
 
 
+def smallest(means):
+    """The place of the first mean loss that is as small as any."""
+    least = np.min(means)
+    return int(np.argmax(means <= least + EQUAL * abs(least)))
+
+
 def _has_turned(loss, losses, means):
     """Whether the last points are worse than the best one, or have not been better for long."""
-    best = int(np.argmin(means))
+    best = smallest(means)
     if len(means) - 1 - best >= POLICY.patience:
         return True
     if len(means) - 1 - best < 2:

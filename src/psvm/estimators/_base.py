@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -263,7 +264,7 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if target.classifies:
             self._labels = Labels(target.classes, None, target.scheme)
             self.classes_ = target.classes
-        self._tell(self.solutions_)
+        self._tell(self.solutions_, [walk for walk in trial.walks if walk is not None])
         return self
 
     def _tell_landmarks(self, description):
@@ -272,12 +273,14 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         if self.verbose and description.own is not None and P < L:
             print(f"[{type(self).__name__}] described by {P:,} of {L:,} training objects")
 
-    def _tell(self, solutions):
-        """Print the solutions, if `verbose` is set, and warn of the worst one."""
+    def _tell(self, solutions, walks):
+        """Print the solutions, if `verbose` is set; warn of the worst one and of an empty model."""
         if self.verbose:
             for solution in solutions:
                 print(f"[{type(self).__name__}] epsilon={solution.epsilon:.6g} {solution}")
         warn_if_not_optimal(max(solutions, key=_badness), stacklevel=5)
+        if isinstance(self.epsilon, str) and self.n_support_ == 0:
+            _warn_of_emptiness(self, walks)
 
     def _make_starts(self, n_machines, description):
         if not (self.warm_start and hasattr(self, "alpha_")):
@@ -463,6 +466,25 @@ def _check_shared(model):
         raise ValueError(
             f"multi_class='shared' needs a number or epsilon='auto', got {model.epsilon!r}."
         )
+
+
+def _warn_of_emptiness(model, walks):
+    """Say that a model predicts a constant, and what losses made it so."""
+    reason = "no column of the matrix is correlated with y."
+    if walks:
+        if not any(walk.n_support.any() for walk in walks):
+            return  # the time was over, which has been said
+        constant = np.mean([walk.means[0] for walk in walks])
+        best = np.mean([walk.means[walk.n_support > 0].min(initial=np.inf) for walk in walks])
+        reason = (
+            f"its loss of held-out rows is {constant:.6g}, and the smallest one with support "
+            f"objects is {best:.6g}. Other features, another kernel or another gamma may say more "
+            "about y; epsilon may be a number, too."
+        )
+    elif not is_classifier(model):
+        return  # numbers may be constant
+    message = f"The model has no support objects, so that it predicts a constant: {reason}"
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _badness(solution):

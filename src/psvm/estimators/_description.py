@@ -12,6 +12,7 @@ from ..matrix import (
     object_digests,
     row_digests,
     row_hashes,
+    unordered_hashes,
 )
 from ._kernel import MEASURED, UserKernel, choose_kernel, kernel_name
 from ._landmarks import MOST, drawn_rows, landmarks_for, n_drawn
@@ -24,7 +25,16 @@ DISTANCES = (
 
 
 def describe(
-    X, weights, kernel, *, landmarks=None, rows=None, digests=None, cache_size=1000, dtype=float
+    X,
+    weights,
+    kernel,
+    *,
+    landmarks=None,
+    rows=None,
+    digests=None,
+    order=None,
+    cache_size=1000,
+    dtype=float,
 ):
     """Describe training objects.
 
@@ -40,6 +50,8 @@ def describe(
         Which of the training objects describe; None means all.
     digests : list of bytes, default=None
         From `digests_of`. They are found where they are needed to tell equal objects.
+    order : ndarray of shape (L,), default=None
+        From `fold_order`.
     cache_size : float, default=1000
         Memory for kernel values in MB.
     dtype : {float64, float32}
@@ -53,7 +65,8 @@ def describe(
     if isinstance(kernel, str):
         matrix, objects = as_matrix(X), None
         if kernel == "precomputed":
-            identity = own = np.arange(X.shape[0])
+            own = np.arange(X.shape[0])
+            identity = _equal_objects(X, digests)
         kernel = None
     else:
         described = prepared = kernel.prepare(rounded(X, kernel, dtype))
@@ -67,7 +80,7 @@ def describe(
             described = kernel.prepare(rounded(landmarks, kernel, dtype))
         matrix = KernelMatrix(kernel.evaluate, prepared, described, cache_size, dtype)
     columns = np.arange(matrix.shape[1])
-    return Description(matrix, weights, digests, identity, own, columns, objects, kernel)
+    return Description(matrix, weights, digests, identity, own, columns, objects, kernel, order)
 
 
 def describe_for(model, X, weights, target, digests=None):
@@ -89,6 +102,8 @@ def describe_for(model, X, weights, target, digests=None):
         digests = digests_of(X, model.kernel)
     kernel = choose_kernel(model, X, weights)
     options = {"digests": digests, "cache_size": model.cache_size, "dtype": model.dtype}
+    if isinstance(model.epsilon, str) and model.epsilon == "cv":
+        options["order"] = fold_order(X, digests, weights, model.kernel)
     if drawn:
         numbers = np.unique(digests, return_inverse=True)[1]
         counted = np.flatnonzero(weights > 0)
@@ -104,8 +119,37 @@ def digests_of(X, kernel):
     """The content of each row; of a square matrix, in any order of its columns."""
     if kernel_name(kernel) == "precomputed" and X.ndim == 2 and X.shape[0] == X.shape[1]:
         return object_digests(X)
-    numeric = getattr(X, "ndim", 1) == 2 and getattr(X, "dtype", np.dtype(object)).kind in "biuf"
-    return row_hashes(X) if numeric else row_digests(X)
+    return row_hashes(X) if _is_numeric(X) else row_digests(X)
+
+
+def _equal_objects(K, digests):
+    """Equal numbers for objects that have the same relations to all others."""
+    if len(np.unique(row_hashes(K))) == K.shape[0]:
+        return np.arange(K.shape[0])
+    digests = object_digests(K) if digests is None else digests
+    return np.unique(digests, return_inverse=True)[1]
+
+
+def fold_order(X, digests, weights, kernel):
+    """Numbers by which rows are dealt to folds; None if these are the digests.
+
+    They depend neither on the order and signs of the columns nor on rows without weight.
+    """
+    rows, square = np.flatnonzero(weights > 0), kernel_name(kernel) == "precomputed"
+    if not _is_numeric(X) or (square and len(rows) == len(weights)):
+        return None
+    order = np.zeros(len(weights), dtype=np.uint64)
+    if square:
+        order[rows] = np.unique(object_digests(X[rows][:, rows]), return_inverse=True)[1]
+        return order
+    _, first, number = np.unique(np.asarray(digests)[rows], return_index=True, return_inverse=True)
+    order[rows] = unordered_hashes(X[rows[first]])[number]
+    return order
+
+
+def _is_numeric(X):
+    """Whether the rows are vectors of numbers."""
+    return getattr(X, "ndim", 1) == 2 and getattr(X, "dtype", np.dtype(object)).kind in "biuf"
 
 
 def rounded(X, kernel, dtype):

@@ -59,7 +59,8 @@ def fit_moments(
 
     Examples
     --------
-    >>>     >>> from psvm import PSVR, MomentsPlan, RowSurvey, fit_moments
+    >>> import numpy as np
+    >>> from psvm import PSVR, MomentsPlan, RowSurvey, fit_moments
     >>> rng = np.random.default_rng(0)
     >>> K = rng.normal(size=(500, 20))
     >>> y = 2 * K[:, 3] - K[:, 8] + 0.1 * rng.normal(size=500)
@@ -79,9 +80,9 @@ def fit_moments(
     _check_fits(model, plan, sums, survey, factor)
     with threads(), progress(type(model).__name__, model.verbose):
         clock = Clock(solver.max_time)
-        groups = groups_of(model, plan, sums, survey, solver)
+        groups, walks = groups_of(model, plan, sums, survey, solver), []
         for group in steps(groups, "machine"):
-            group.solve(model, clock)
+            group.solve(model, clock, walks)
             if factor is not None:
                 group.refine(factor)
         if blocks is not None:
@@ -98,7 +99,7 @@ def fit_moments(
     model.plan_, model.sums_, model._survey = plan, sums, survey
     if plan.classes is not None:
         model._labels, model.classes_ = plan.target_for(model), plan.classes
-    model._tell(model.solutions_)
+    model._tell(model.solutions_, walks)
     return model
 
 

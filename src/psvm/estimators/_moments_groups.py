@@ -51,12 +51,13 @@ class Group:
         self.machine, self.targets, self.pair, self.tol = machine, targets, pair, tol
         self.moments, self.columns = machine.moments, machine.columns
 
-    def solve(self, model, clock):
-        """Choose epsilon and solve."""
+    def solve(self, model, clock, walks):
+        """Choose epsilon and solve; the walk of the choice is added to `walks`."""
         epsilon, walk = model.epsilon, None
         if isinstance(epsilon, str):
             source = "loo" if epsilon == "auto" else epsilon
             walk = self.machine.choose(source, model.rule, clock)
+            walks += [] if walk is None else [walk]
         epsilon, start = chosen(model, self.machine, walk)
         self.solution = self.machine.solve(epsilon, clock, start)
 
@@ -68,7 +69,8 @@ class Group:
 
     def function(self):
         """The machines of the solution."""
-        alphas = np.atleast_2d(getattr(self.solution, "A", self.solution.alpha).T)
+        shares = isinstance(self.machine, SharedSums)
+        alphas = self.solution.A.T if shares else [self.solution.alpha]
         fits = [self.moments.coef(alpha, t) for t, alpha in enumerate(alphas)]
         coefs, intercepts = zip(*fits, strict=True)
         middle = self.moments.target_means

@@ -43,6 +43,7 @@ from ._storage import (
     stored_columns,
     stored_parts,
     stored_values,
+    unordered_hashes,
     weighted_variance,
 )
 

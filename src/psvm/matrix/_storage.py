@@ -182,6 +182,35 @@ def row_hashes(X):
     differ in them.
     """
     keys = _scrambled(np.arange(1, X.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
+    return _scrambled(_row_sums(X, keys))
+
+
+def unordered_hashes(X):
+    """A number of 64 bits for each of distinct rows, whatever the order and signs of the columns.
+
+    A row counts as the set of the sizes of its entries. Where that does not tell all rows apart, a
+    column counts as the set of the pairs of a value and the number of its row, up to the sign of
+    all of them, then a row as the set of the pairs of a value and its column, and so on.
+    """
+    X = sp.csr_array(X, dtype=np.float64) if sp.issparse(X) else np.asarray(X, dtype=np.float64)
+    hashes = _scrambled(_row_sums(abs(X), np.ones(X.shape[1], dtype=np.uint64)))
+    for _ in range(ROUNDS):
+        if len(np.unique(hashes)) == len(hashes):
+            break
+        keys = _scrambled(hashes) | np.uint64(1)
+        plus, minus = (_row_sums(Z, keys) for Z in (X.T, -X.T))
+        columns = _scrambled(np.minimum(plus, minus) + _scrambled(np.maximum(plus, minus)))
+        columns, signs = columns | np.uint64(1), np.where(plus < minus, 1.0, -1.0)
+        # Of a column that is its own mirror image only the sizes count.
+        mirror = plus == minus
+        hashes += _row_sums(X * signs, columns, ~mirror) + _row_sums(abs(X), columns, mirror)
+        hashes = _scrambled(hashes)
+    return hashes
+
+
+def _row_sums(X, keys, columns=slice(None)):
+    """The sum of the mixed entries of each row, of some columns."""
+    X, keys = X[:, columns], keys[columns]
     hashes = np.empty(X.shape[0], dtype=np.uint64)
     if sp.issparse(X):
         X = sp.csr_array(X)
@@ -190,10 +219,10 @@ def row_hashes(X):
             X.sum_duplicates()
         sums = np.zeros(len(X.data) + 1, dtype=np.uint64)
         np.cumsum(_mixed(X.data, keys[X.indices]), out=sums[1:])
-        return _scrambled(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
+        return sums[X.indptr[1:]] - sums[X.indptr[:-1]]
     for rows in block_slices(X.shape[0], 8 * max(X.shape[1], 1), size=HASHED_BYTES):
         hashes[rows] = _mixed(X[rows], keys).sum(axis=1, dtype=np.uint64)
-    return _scrambled(hashes)
+    return hashes
 
 
 def hashed_folds(hashes, n_folds):
