@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from psvm.estimators import _epsilon
+from psvm.choice import _machine
 
 # The suite tries the same examples every time. HYPOTHESIS_PROFILE=default looks for new ones.
 settings.register_profile("fixed", derandomize=True)
@@ -17,23 +17,35 @@ def rng():
 
 
 @pytest.fixture
-def decides(monkeypatch):
-    """``decides(fit)``, the premise of equal choices: no epsilon is near to another choice.
+def walks(monkeypatch):
+    """All walks of the test, in the order of their ends."""
+    found = []
 
-    The largest epsilon wins whose criterion is within a limit; it wins with other limits as well.
+    def walk(*arguments, **options):
+        found.append(original(*arguments, **options))
+        return found[-1]
+
+    original = _machine.walk
+    monkeypatch.setattr(_machine, "walk", walk)
+    return found
+
+
+@pytest.fixture
+def decides(walks):
+    """``decides(fit)``, the premise of equal choices: no other point of a walk is near the best.
+
+    The two smallest mean losses differ by a share of at least `by`.
     """
-    good_enough = _epsilon._good_enough
-
-    def choice(fit, change):
-        def limit(loss, error):
-            return (1 + change) * good_enough(loss, error)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(_epsilon, "_good_enough", limit)
-            return fit().epsilon_
 
     def decides(fit, by=1e-5):
-        # The next epsilon of the grid differs by half.
-        return choice(fit, by) == pytest.approx(choice(fit, -by), rel=1e-6)
+        walks.clear()
+        fit()
+        return all(gap(walk) >= by for walk in walks)
 
     return decides
+
+
+def gap(walk):
+    """The relative difference of the two smallest mean losses of a walk."""
+    first, second = np.sort(walk.means)[:2] if len(walk.means) > 1 else (0.0, np.inf)
+    return (second - first) / max(abs(second), 1e-300) if second > first else 0.0

@@ -38,8 +38,10 @@ SOURCES = {"auto": "loo", "cv": "cv", "aicc": "aicc"}
 """Where the losses come from that choose epsilon."""
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
-OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_", "fold_errors_")
-"""Attributes that only a fit to blocks of rows sets."""
+OPTIONAL = (
+    *("solution_", "calibration_", "loo_decision_", "loo_error_", "plan_", "sums_", "_survey"),
+)
+"""Attributes that only some fits set."""
 
 
 class PerColumn:
@@ -127,8 +129,6 @@ class PerColumnMixin:
     support_objects_: Stored
     n_support_: int
     offset_: float | np.ndarray
-    held_out_error_: float
-    fold_errors_: np.ndarray
     plan_: MomentsPlan
     sums_: FoldMoments
     loo_decision_: np.ndarray
@@ -229,6 +229,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             starts = self._make_starts(n_machines, description) if starts is None else starts
             machines = list(self._fit_machines(description, target, clock, solver, starts))
             self._keep(machines, description, target)
+            values = lambda: self._training_values(description)  # noqa: E731
+            decisions = self._keep_left_out(machines, target, description.weights, values)
+            if decisions is not None:
+                self.loo_decision_ = target.shown(decisions, self)
         if target.classifies:
             self._labels = Labels(target.classes, None, target.scheme)
             self.classes_ = target.classes
@@ -317,14 +321,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         rounds = sum(solution.n_iter for solution in solutions)
         self.n_iter_ = max(rounds, int(isinstance(self.epsilon, str)))
         self.solutions_ = solutions
+        for name in OPTIONAL:
+            vars(self).pop(name, None)
         if single:
             self.solution_ = solutions[0]
-        else:
-            vars(self).pop("solution_", None)
-        self._keep_left_out(machines, description, target)
-        for name in OF_BLOCKS:
-            vars(self).pop(name, None)
-        vars(self).pop("calibration_", None)
         if getattr(self, "probability", False):
             curves = tuple(machine.curve for machine in machines)
             self.calibration_ = Calibration(target.scheme, len(target.classes), curves)
@@ -337,24 +337,23 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         else:
             self.support_objects_ = support
 
-    def _keep_left_out(self, machines, description, target):
-        """Leave-one-out values of all rows and their error.
+    def _keep_left_out(self, machines, target, weights, fitted):
+        """Keep the leave-one-out error of some rows, and return their values without themselves.
 
-        Rows that a machine was not fitted to have its value as it is: they are new to it.
+        Rows that a machine was not fitted to have its value as it is, from ``fitted()``: they are
+        new to it.
         """
-        for name in ("loo_decision_", "loo_error_"):
-            vars(self).pop(name, None)
         if machines[0].left_out is None:
-            return
-        weights, tasks = description.weights, target.tasks()
+            return None
+        tasks = target.tasks()
         new = (weights == 0).any() or any(len(task.rows) < len(weights) for task in tasks)
-        values = self._training_values(description) if new else np.empty((len(weights), len(tasks)))
+        values = fitted() if new else np.empty((len(weights), len(tasks)))
         for column, machine, task in zip(values.T, machines, tasks, strict=True):
             counts = weights[task.rows] > 0
             column[task.rows[counts]] = machine.left_out[counts]
         known = np.isfinite(values).all(axis=1) & (weights > 0)
         self.loo_error_ = target.error(values[known], known, weights[known])
-        self.loo_decision_ = target.shown(values, self)
+        return values
 
     def _training_values(self, description):
         """Values of all machines for the training objects."""
@@ -376,7 +375,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects.
         """
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        return self._values(self._validate(X, reset=False))
+
+    def _values(self, X):
+        """The same of objects that have been checked."""
         means, coef = np.atleast_2d(support_values(self, "column_means_")), dual_coef(self)
         # Values are centred before they are summed: a large mean costs no digits.
         centre = means[0]

@@ -19,7 +19,6 @@ from ._landmarks import MOST, landmarks_for
 from ._moments_plan import MomentsPlan
 from ._passes import factor_rows, gathered_rows, sum_rows, survey_rows
 from ._plan_parts import kernel_for
-from ._row_survey import SAMPLE
 from ._target import target_of
 
 
@@ -28,14 +27,14 @@ def streams(model, X, target):
 
     There are more of them than describe, and nothing asks for all rows at once.
     """
-    if X.shape[0] <= MOST or model.solver != "auto" or model.warm_start or target.scheme == "multilabel":
+    if X.shape[0] <= MOST or model.solver != "auto" or model.warm_start:
         return False
-    name = kernel_name(model.kernel)
+    name, every = kernel_name(model.kernel), isinstance(model.landmarks, str) and model.landmarks == "all"
+    if target.scheme == "multilabel" or name == "precomputed" or every:
+        return False
     if name == "dyadic":
-        return X.shape[0] > SAMPLE and X.shape[1] <= LARGEST_GRAM and can_be_centred(X)
-    vectors = getattr(model.kernel, "takes_vectors", True) and name != "precomputed"
-    every = isinstance(model.landmarks, str) and model.landmarks in ("all", "pca")
-    return vectors and not every
+        return X.shape[1] <= LARGEST_GRAM and can_be_centred(X)
+    return getattr(model.kernel, "takes_vectors", True)
 
 
 def fit_blocks(model, rows):
@@ -100,6 +99,8 @@ def fits_in_memory(survey, rows):
 def _fit_few(model, rows, survey, standardize, names, solver):
     """Fit a model to rows that are few enough to be in memory."""
     X, y, weights = gathered_rows(rows, survey)
+    if not is_measured(model):
+        X = X.astype(np.float64, copy=False)  # as rows in memory
     vars(model).pop("feature_names_in_", None)
     if names is not None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
@@ -113,7 +114,12 @@ def _fit_few(model, rows, survey, standardize, names, solver):
         options = {"cache_size": model.cache_size, "dtype": model.dtype}
         digests = digests_of(X, kernel)
         description = describe(X, weights, kernel, landmarks=landmarks, digests=digests, **options)
-    return model._fit(X, target, weights, solver, description)
+    model._fit(X, target, weights, solver, description)
+    if X.shape[0] < survey.n_rows:
+        # the numbers of distinct rows are not those of the rows
+        model.landmarks_ = None
+        vars(model).pop("loo_decision_", None)
+    return model
 
 
 def _sum_on(plan, blocks, checkpoint):

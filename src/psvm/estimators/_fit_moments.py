@@ -14,7 +14,7 @@ from ..matrix import FoldMoments, RowBlocks, RowFactor
 from ..solvers import Clock
 from ._base import BasePSVM, check_psvm
 from ._moments_certificate import row_products
-from ._moments_groups import groups_of
+from ._moments_groups import JudgedSample, groups_of
 from ._moments_plan import MomentsPlan
 from ._row_survey import RowSurvey
 
@@ -30,14 +30,14 @@ def fit_moments(
 ) -> Any:
     """Fit a model to sums over rows.
 
-    With ``epsilon="auto"`` the exact path is judged by leave-one-out values of the sample of rows in
-    the survey. Without a survey, or with "cv", it is judged by the folds of the sums: the squared
-    error of the rows of a fold follows from its sums.
+    With ``epsilon="auto"`` the losses along the exact path are those of leave-one-out values of
+    rows in the survey. Without a survey, or with "cv", they are those of the folds of the sums: the
+    squared error of the rows of a fold follows from its sums.
 
     Parameters
     ----------
     model : PSVC or PSVR
-        Its parameters about C, epsilon, relaxation, threshold, tolerance and probabilities are
+        Its parameters about C, epsilon, rule, threshold, tolerance and probabilities are
         used; what concerns the kernel is in the plan.
     plan : MomentsPlan
         What was summed.
@@ -59,7 +59,8 @@ def fit_moments(
 
     Examples
     --------
-    >>>     >>> from psvm import PSVR, MomentsPlan, RowSurvey, fit_moments
+    >>> import numpy as np
+    >>> from psvm import PSVR, MomentsPlan, RowSurvey, fit_moments
     >>> rng = np.random.default_rng(0)
     >>> K = rng.normal(size=(500, 20))
     >>> y = 2 * K[:, 3] - K[:, 8] + 0.1 * rng.normal(size=500)
@@ -79,7 +80,8 @@ def fit_moments(
     _check_fits(model, plan, sums, survey, factor)
     with threads(), progress(type(model).__name__, model.verbose):
         clock = Clock(solver.max_time)
-        groups = groups_of(model, plan, sums, survey, solver)
+        sample = None if survey is None else JudgedSample(plan, survey.sample)
+        groups = groups_of(model, plan, sums, sample, solver)
         for group in steps(groups, "machine"):
             group.solve(model, clock)
             if factor is not None:
@@ -98,6 +100,9 @@ def fit_moments(
     model.plan_, model.sums_, model._survey = plan, sums, survey
     if plan.classes is not None:
         model._labels, model.classes_ = plan.target_for(model), plan.classes
+    if sample is not None:
+        target = sample.target(model)
+        model._keep_left_out(machines, target, sample.weights, lambda: model._values(sample.X))
     model._tell(model.solutions_)
     return model
 

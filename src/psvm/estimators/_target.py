@@ -20,6 +20,7 @@ from ..matrix import as_dense
 from ..solvers import check_weights
 from ._kernel import validate
 
+
 class Task(NamedTuple):
     """What one machine learns."""
 
@@ -220,7 +221,7 @@ class Numbers:
     classifies = False
     alike = False
     """Each output may have its own noise."""
-    paired, shares = None, False
+    paired, shares, scheme = None, False, None
     """There are no classes."""
 
     y: np.ndarray
