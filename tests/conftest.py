@@ -5,6 +5,7 @@ import pytest
 from hypothesis import settings
 
 from psvm.choice import _machine
+from psvm.choice._walk import EQUAL
 
 # The suite tries the same examples every time. HYPOTHESIS_PROFILE=default looks for new ones.
 settings.register_profile("fixed", derandomize=True)
@@ -32,12 +33,12 @@ def walks(monkeypatch):
 
 @pytest.fixture
 def decides(walks):
-    """``decides(fit)``, the premise of equal choices: no other point of a walk is near the best.
+    """``decides(fit)``, the premise of equal choices: no point of a walk is near another choice.
 
-    The two smallest mean losses differ by a share of at least `by`.
+    The first point wins whose mean loss is within a limit; none is nearer to it than a share `by`.
     """
 
-    def decides(fit, by=1e-5):
+    def decides(fit, by=1e-9):
         walks.clear()
         fit()
         return all(gap(walk) >= by for walk in walks)
@@ -46,6 +47,7 @@ def decides(walks):
 
 
 def gap(walk):
-    """The relative difference of the two smallest mean losses of a walk."""
-    first, second = np.sort(walk.means)[:2] if len(walk.means) > 1 else (0.0, np.inf)
-    return (second - first) / max(abs(second), 1e-300) if second > first else 0.0
+    """The least distance of mean losses from the limit, as a share of it."""
+    least = walk.means.min()
+    limit = least + EQUAL * abs(least)
+    return np.abs(walk.means - limit).min() / max(abs(limit), 1e-300)

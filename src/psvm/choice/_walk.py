@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from .._progress import say
 from ._policy import POLICY
 
-EQUAL = 1e-9
-"""Losses that differ by less than this share are equal: the difference is rounding."""
+EQUAL = 1e-6
+"""Losses that differ by less than this share are equal. Where the loss is flat, at the end of many
+walks, rounding would choose otherwise, and what it chose would depend on the order of the sums."""
 RULES = ("best", "sparse")
 
 
@@ -102,16 +103,21 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, ends=True):
 
 def choose(loss, losses, means, rule):
     """The place of the best point, or of the first that is as good within a standard error."""
-    best = int(np.argmax(means <= means.min() + EQUAL * abs(means.min())))
+    best = _best(means)
     if rule == "best":
         return best
     beyond = losses - losses[best]
     return int(np.argmax(means - means[best] <= loss.error(beyond) + EQUAL * abs(means[best])))
 
 
+def _best(means):
+    """The place of the smallest mean loss; of equal ones the first."""
+    return int(np.argmax(means <= means.min() + EQUAL * abs(means.min())))
+
+
 def _has_turned(loss, losses, means):
     """Whether the last points are worse than the best one, or have not been better for long."""
-    best = int(np.argmin(means))
+    best = _best(np.array(means))
     if len(means) - 1 - best >= POLICY.patience:
         return True
     if len(means) - 1 - best < 2:

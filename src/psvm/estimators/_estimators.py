@@ -230,7 +230,6 @@ class PSVC(ClassifierMixin, BasePSVM):
         sample_weight: ArrayLike | None = None,
         *,
         classes: ArrayLike | None = None,
-        standardize: bool = False,
     ) -> Self:
         """Fit the model to more rows, in addition to those that it has seen.
 
@@ -240,18 +239,18 @@ class PSVC(ClassifierMixin, BasePSVM):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+            With ``RowBlocks(..., standardize=True)`` in the first call, features are scaled by the
+            mean and variance of its rows.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
         classes : array-like, default=None
             All class labels; needed if the first call does not contain all of them.
-        standardize : bool, default=False
-            In the first call: as for `fit`, with the mean and variance of its rows.
 
         Returns
         -------
         self : PSVC
         """
-        return add_rows(self, X, y, sample_weight, classes=classes, standardize=standardize)
+        return add_rows(self, X, y, sample_weight, classes=classes)
 
     @available_if(_reads_blocks)
     def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -410,8 +409,6 @@ class PSVR(RegressorMixin, BasePSVM):
         X: MatrixLike | RowBlocks,
         y: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
-        *,
-        standardize: bool = False,
     ) -> Self:
         """Fit the model to more rows, in addition to those that it has seen.
 
@@ -421,16 +418,16 @@ class PSVR(RegressorMixin, BasePSVM):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+            With ``RowBlocks(..., standardize=True)`` in the first call, features are scaled by the
+            mean and variance of its rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
-        standardize : bool, default=False
-            In the first call: as for `fit`, with the mean and variance of its rows.
 
         Returns
         -------
         self : PSVR
         """
-        return add_rows(self, X, y, sample_weight, standardize=standardize)
+        return add_rows(self, X, y, sample_weight)
 
     @available_if(_reads_blocks)
     def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -5,6 +5,7 @@ from sklearn.base import is_classifier
 
 from .._progress import progress
 from .._threads import threads
+from ..kernels import Rescaled
 from ..matrix import RowBlock, RowBlocks, check_block
 from ._base import check_psvm
 from ._fit_moments import fit_moments
@@ -14,11 +15,13 @@ from ._passes import in_parts, rows_of, sum_rows, survey_rows
 from ._row_survey import survey_of
 
 
-def add_rows(model, X, y, sample_weight, *, classes=None, standardize=False):
+def add_rows(model, X, y, sample_weight, *, classes=None):
     """Fit a model to the rows it has seen and to more of them; the first ones make its plan."""
     check_psvm(model)
     labels, plan = is_classifier(model), getattr(model, "plan_", None)
     rows = _as_rows(model, X, y, sample_weight, first=plan is None)
+    standardize = rows.standardize
+    _check_options(rows, plan)
     with threads(), progress(type(model).__name__, model.verbose):
         survey, rows = survey_rows(rows, labels=labels)
         if plan is None:
@@ -28,8 +31,6 @@ def add_rows(model, X, y, sample_weight, *, classes=None, standardize=False):
             )
             (sums,) = sum_rows([plan], rows)
         else:
-            if standardize:
-                raise ValueError("standardize is an option of the first rows only.")
             _check_classes(plan, classes)
             (more,) = sum_rows([plan], rows)
             survey, sums = model._survey + survey, model.sums_ + more
@@ -55,6 +56,15 @@ def _as_rows(model, X, y, sample_weight, first):
     X, y = validate(model, X, y, y_numeric=not is_classifier(model), multi_output=True, reset=first)
     names = getattr(model, "feature_names_in_", None)
     return RowBlocks(X, y, sample_weight, names=names)
+
+
+def _check_options(rows, plan):
+    """Refuse options that these rows cannot have."""
+    if rows.checkpoint is not None or rows.qr:
+        raise ValueError("checkpoint and qr are options of a fit, not of partial_fit.")
+    scaled = plan is None or plan.kernel is None or isinstance(plan.kernel, Rescaled)
+    if rows.standardize and not scaled:
+        raise ValueError("The first rows were not standardized: leave standardize out.")
 
 
 def _check_classes(plan, classes):

@@ -30,6 +30,9 @@ def open_blocks(
     features: Sequence[str] | None = None,
     memory: float = 64.0,
     target_type: Literal["auto", "text", "number"] = "auto",
+    standardize: bool = False,
+    checkpoint: StrPath | None = None,
+    qr: bool = False,
 ) -> RowBlocks:
     r"""Open files that need not fit into memory as blocks of rows, to fit `PSVC` and `PSVR`.
 
@@ -57,6 +60,8 @@ def open_blocks(
         Largest size of the features of a block in megabytes. Reading needs a few times as much.
     target_type : {"auto", "text", "number"}, default="auto"
         The type of the target; "auto" looks at the first file.
+    standardize, checkpoint, qr
+        Options of a fit, as for `RowBlocks`.
 
     Returns
     -------
@@ -99,7 +104,8 @@ def open_blocks(
             yield from file.blocks(columns, memory * MEGABYTE)
 
     names = columns.features if columns.named else None
-    return RowBlocks(blocks, memory=memory, names=names)
+    options = {"standardize": standardize, "checkpoint": checkpoint, "qr": qr}
+    return RowBlocks(blocks, memory=memory, names=names, **options)
 
 
 def _paths(source):

@@ -11,7 +11,8 @@ import numpy as np
 from .. import kernels, preprocessing
 from .._validation import shown
 from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
-from ..estimators import PSVC, PSVR, Calibration, Labels, Sigmoid, Steps
+from ..choice import Calibration, Sigmoid, Steps
+from ..estimators import PSVC, PSVR, Labels
 from ..evaluation import RejectOption
 from ..kernels import Kernel
 from ..model_selection import PSVCCV, PSVRCV
@@ -48,7 +49,7 @@ KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
 """Certificates and values as long as the training data; their numbers are kept elsewhere."""
 NOT_NEEDED = frozenset(
-    ("landmarks_", "_prepared_support", "plan_", "sums_", "_survey", "fold_errors_")
+    ("landmarks_", "_prepared_support", "plan_", "sums_", "_survey")
 )
 """May be as long as the training data, serves more rows only, or is made again."""
 

@@ -4,12 +4,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..._parameters import check_parameters
+from ...choice import Calibration, Sigmoid, Steps
 from ...estimators import (
     PER_COLUMN,
-    Calibration,
     Labels,
-    Sigmoid,
-    Steps,
     check_similar,
     is_measured,
     kernel_name,
