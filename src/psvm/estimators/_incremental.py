@@ -40,7 +40,7 @@ def add_rows(model, X, y, sample_weight, *, classes=None):
 def take_rows(model, X, y, sample_weight):
     """Fit a model without some of the rows that it has seen."""
     if not hasattr(model, "sums_"):
-        raise ValueError("Only a model that was fitted by partial_fit or to RowBlocks can forget.")
+        raise ValueError("Only a model of sums over rows can forget: use partial_fit.")
     block = validate(model, X, reset=False), y, sample_weight, "rows"
     block = check_block(RowBlock(*block), model.plan_.n_features)
     with threads(), progress(type(model).__name__, model.verbose):

@@ -63,7 +63,8 @@ class Group:
 
     def function(self):
         """The machines of the solution."""
-        alphas = np.atleast_2d(getattr(self.solution, "A", self.solution.alpha).T)
+        solution = self.solution
+        alphas = solution.A.T if isinstance(self.machine, SharedSums) else solution.alpha[None]
         fits = [self.moments.coef(alpha, t) for t, alpha in enumerate(alphas)]
         coefs, intercepts = zip(*fits, strict=True)
         middle = self.moments.target_means
