@@ -224,7 +224,8 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             clock = Clock(solver.max_time)
             if description is None:
                 description = describe_for(self, X, weights, target)
-            self._tell_landmarks(description)
+            if description.own is not None:
+                self._tell_landmarks(*description.matrix.shape)
             n_machines = len(target.tasks())
             starts = self._make_starts(n_machines, description) if starts is None else starts
             machines = list(self._fit_machines(description, target, clock, solver, starts))
@@ -264,10 +265,9 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
             return POLICY.fallback * machine.largest, clock, None
         return walk.epsilon, clock, walk.solution
 
-    def _tell_landmarks(self, description):
+    def _tell_landmarks(self, L, P):
         """Print how many training objects describe, if not all do and `verbose` is set."""
-        L, P = description.matrix.shape
-        if self.verbose and description.own is not None and P < L:
+        if self.verbose and P < L:
             print(f"[{type(self).__name__}] described by {P:,} of {L:,} training objects")
 
     def _tell(self, solutions):

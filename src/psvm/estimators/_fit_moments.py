@@ -13,6 +13,7 @@ from .._validation import check_kind, shown
 from ..matrix import FoldMoments, RowBlocks, RowFactor
 from ..solvers import Clock
 from ._base import BasePSVM, check_psvm
+from ._landmarks import by_rows
 from ._moments_certificate import row_products
 from ._moments_groups import JudgedSample, groups_of
 from ._moments_plan import MomentsPlan
@@ -79,6 +80,8 @@ def fit_moments(
     solver = check_psvm(model)
     _check_fits(model, plan, sums, survey, factor)
     with threads(), progress(type(model).__name__, model.verbose):
+        if plan.kernel is not None and by_rows(model.landmarks):
+            model._tell_landmarks(sums.n_rows, plan.n_columns)
         clock = Clock(solver.max_time)
         sample = None if survey is None else JudgedSample(plan, survey.sample)
         groups = groups_of(model, plan, sums, sample, solver)
