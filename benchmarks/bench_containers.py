@@ -1,9 +1,10 @@
 """The same rows in different containers: which models differ.
 
-Each training set is fitted from an array, a memory map, blocks of 7, 100 and 10,000 rows, the blocks
-of 100 rows in another order, a Parquet file and a dask array. Models differ if an epsilon differs by
-more than 1e-6 of it, or if one has another support object. The last column is the largest difference
-of decision values (of numbers: as a share of the deviation of the target) from those of the array.
+Each training set is fitted from an array, a memory map, blocks of 7, 100 and 10,000 rows, the
+blocks of 100 rows in another order, a Parquet file and a dask array. Models differ if an epsilon
+differs by more than 1e-6 of it, or if one has another support object. The last column is the
+largest difference of decision values (of numbers: as a share of the deviation of the target) from
+those of the array.
 
     python benchmarks/bench_containers.py [--splits 8] [--sets NAME ...]
 """
@@ -87,7 +88,9 @@ def containers(X, y, w, folder):
     np.random.default_rng(0).shuffle(order := np.arange(len(shuffled)))
     kind = "number" if y.dtype.kind == "f" else "auto"
     weight = None if w is None else "w"
-    chunked = [None if a is None else da.from_array(a, chunks=(1000, *a.shape[1:])) for a in (X, y, w)]
+    chunked = [
+        None if a is None else da.from_array(a, chunks=(1000, *a.shape[1:])) for a in (X, y, w)
+    ]
     return {
         "array": (X, y, w),
         "memory map": (np.load(folder / "X.npy", mmap_mode="r"), y, w),
@@ -95,7 +98,9 @@ def containers(X, y, w, folder):
         "blocks of 100": (RowBlocks(cut(X, y, w, 100)),),
         "blocks of 10,000": (RowBlocks(cut(X, y, w, 10_000)),),
         "blocks in another order": (RowBlocks([shuffled[i] for i in order]),),
-        "Parquet": (open_blocks(folder / "rows.parquet", target="y", weight=weight, target_type=kind),),
+        "Parquet": (
+            open_blocks(folder / "rows.parquet", target="y", weight=weight, target_type=kind),
+        ),
         "dask": tuple(chunked),
     }
 
@@ -153,9 +158,31 @@ def main():
                     largest[container] = max(largest.get(container, 0.0), float(off))
         n, fitted_as = len(X_train), "sums" if hasattr(expected[3], "sums_") else "gathered"
         worst = max(largest.values())
-        rows.append([name, f"{n:,}", fitted_as, len(largest) * args.splits, sum(counts.values()), f"{worst:.0e}"])
-        print(rows[-1], counts, {k: f"{v:.1e}" for k, v in largest.items()}, f"{time.perf_counter() - began:.0f} s", flush=True)
-    header = ["set", "rows", "fit", "models beside the array's", "that differ", "decision values differ by"]
+        rows.append(
+            [
+                name,
+                f"{n:,}",
+                fitted_as,
+                len(largest) * args.splits,
+                sum(counts.values()),
+                f"{worst:.0e}",
+            ]
+        )
+        print(
+            rows[-1],
+            counts,
+            {k: f"{v:.1e}" for k, v in largest.items()},
+            f"{time.perf_counter() - began:.0f} s",
+            flush=True,
+        )
+    header = [
+        "set",
+        "rows",
+        "fit",
+        "models beside the array's",
+        "that differ",
+        "decision values differ by",
+    ]
     if args.sets == list(SETS):
         write_section("containers", f"{environment()}\n\n{markdown_table(header, rows)}")
     print(markdown_table(header, rows))

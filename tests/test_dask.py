@@ -141,7 +141,9 @@ def test_a_triangular_factor_of_the_chunks():
     model.fit(RowBlocks(in_chunks(X, 200, 3), r, qr=True))
     assert_same(model, other.fit(RowBlocks(X, r, qr=True)), X)
     with pytest.raises(ValueError, match="qr=True is for sums of at most"):
-        PSVR(kernel="dyadic").fit(RowBlocks(in_chunks(np.ones((9, 3000)), 3, 3000), np.ones(9), qr=True))
+        PSVR(kernel="dyadic").fit(
+            RowBlocks(in_chunks(np.ones((9, 3000)), 3, 3000), np.ones(9), qr=True)
+        )
 
 
 def test_what_chunks_have_in_common_is_made_once():

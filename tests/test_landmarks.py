@@ -294,7 +294,9 @@ def grid_points(search):
 def test_parameters_of_kernel_objects_can_be_searched():
     X, y = moons()
     grid = {"kernel__k1__gamma": [0.1, 1.0], "kernel__k2": [Linear(), RBF(5.0)]}
-    search = GridSearchCV(PSVC(kernel=RBF() + Linear(), epsilon=0.1, epsilon_unit="max"), grid, cv=3).fit(X, y)
+    search = GridSearchCV(
+        PSVC(kernel=RBF() + Linear(), epsilon=0.1, epsilon_unit="max"), grid, cv=3
+    ).fit(X, y)
     assert not np.isnan(search.cv_results_["mean_test_score"]).any()
     scores = search.cv_results_["mean_test_score"]
     gammas = {p["kernel__k1__gamma"]: v for p, v in zip(grid_points(search), scores, strict=True)}

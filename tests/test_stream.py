@@ -368,9 +368,13 @@ def test_the_leave_one_out_error_is_that_of_fits_without_each_row(rng):
         kept = np.array([z for z in objects if tuple(z) in support and tuple(z) != tuple(X[i])])
         K, k = (model._kernel(Z, kept) for Z in (X[rows], X[i : i + 1]))
         # With the support and its signs as they are the solution is linear: the same epsilon.
-        alpha = {tuple(z): a for z, a in zip(objects, model.alpha_ / model.column_norms_, strict=True)}
+        alpha = {
+            tuple(z): a for z, a in zip(objects, model.alpha_ / model.column_norms_, strict=True)
+        }
         norms = {tuple(z): s for z, s in zip(objects, model.column_norms_, strict=True)}
-        signs = np.array([model.epsilon_ * np.sign(alpha[tuple(z)]) * norms[tuple(z)] for z in kept])
+        signs = np.array(
+            [model.epsilon_ * np.sign(alpha[tuple(z)]) * norms[tuple(z)] for z in kept]
+        )
         w = weights[rows]
         D = np.column_stack([np.ones(39), K])
         right = D.T @ (w * y[rows]) - np.append(0.0, signs)

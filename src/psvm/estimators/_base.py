@@ -259,7 +259,11 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def _chosen(self, machine, clock):
         """Epsilon of a machine, the clock, and a start of its solution."""
         if not isinstance(self.epsilon, str):
-            return self.epsilon * (machine.largest if self.epsilon_unit == "max" else 1.0), clock, None
+            return (
+                self.epsilon * (machine.largest if self.epsilon_unit == "max" else 1.0),
+                clock,
+                None,
+            )
         walk = machine.choose(SOURCES[self.epsilon], self.rule, clock)
         if walk is None:
             return POLICY.fallback * machine.largest, clock, None

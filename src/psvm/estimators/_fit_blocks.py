@@ -29,7 +29,10 @@ def streams(model, X, target):
     """
     if X.shape[0] <= MOST or model.solver != "auto" or model.warm_start:
         return False
-    name, every = kernel_name(model.kernel), isinstance(model.landmarks, str) and model.landmarks == "all"
+    name, every = (
+        kernel_name(model.kernel),
+        isinstance(model.landmarks, str) and model.landmarks == "all",
+    )
     if target.scheme == "multilabel" or name == "precomputed" or every:
         return False
     if name == "dyadic":

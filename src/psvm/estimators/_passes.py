@@ -64,9 +64,7 @@ def gathered_rows(rows, survey):
     parts = list(rows)
     weights = None
     if any(part.sample_weight is not None for part in parts):
-        weights = [
-            np.ones(len(p.y)) if p.sample_weight is None else p.sample_weight for p in parts
-        ]
+        weights = [np.ones(len(p.y)) if p.sample_weight is None else p.sample_weight for p in parts]
         weights = np.concatenate(weights)
     X = stacked_rows([part.X for part in parts])
     return X, np.concatenate([part.y for part in parts]), weights

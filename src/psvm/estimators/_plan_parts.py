@@ -10,6 +10,7 @@ from ._description import is_measured
 from ._kernel import UserKernel, gamma_for, kernel_with
 from ._landmarks import drawn_rows, find_landmarks, is_rule, n_drawn
 
+
 def plan_parts(model, survey, standardize, feature_names):
     """Kernel, objects, coding of the target and names of a `MomentsPlan`, as its parameters."""
     _check_possible(model, survey)

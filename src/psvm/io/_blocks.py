@@ -104,8 +104,14 @@ def open_blocks(
             yield from file.blocks(columns, memory * MEGABYTE)
 
     names = columns.features if columns.named else None
-    options = {"standardize": standardize, "checkpoint": checkpoint, "qr": qr}
-    return RowBlocks(blocks, memory=memory, names=names, **options)
+    return RowBlocks(
+        blocks,
+        memory=memory,
+        names=names,
+        standardize=standardize,
+        checkpoint=checkpoint,
+        qr=qr,
+    )
 
 
 def _paths(source):

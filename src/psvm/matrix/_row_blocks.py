@@ -9,7 +9,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._typing import ArrayLike, StrPath
-from .._validation import as_array, check_array, check_flag, check_number, check_stored, check_weights, shown
+from .._validation import (
+    as_array,
+    check_array,
+    check_flag,
+    check_number,
+    check_stored,
+    check_weights,
+    shown,
+)
 from ._delayed import is_dask
 from ._moments import Moments
 from ._storage import stacked_rows
@@ -39,10 +47,11 @@ class RowBlocks:
     Parameters
     ----------
     source : array, memory map, sparse matrix, dask collection, list, callable or iterable
-        The rows X, which are cut into blocks, or whose chunks are the blocks; or blocks as tuples ``(X, y)`` or ``(X, y, weights)``
-        in a list or any other collection that can be read repeatedly, or from a callable that
-        returns a new iterator of blocks each time. An iterator, such as a generator, can be read
-        only once; landmarks and scaling then come from its first blocks.
+        The rows X, which are cut into blocks, or whose chunks are the blocks; or blocks as tuples
+        ``(X, y)`` or ``(X, y, weights)`` in a list or any other collection that can be read
+        repeatedly, or from a callable that returns a new iterator of blocks each time. An iterator,
+        such as a generator, can be read only once; landmarks and scaling then come from its first
+        blocks.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Labels or regression targets, if `source` is X.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -118,7 +127,7 @@ class RowBlocks:
 
     @property
     def rows(self) -> Any:
-        """These blocks, or the `DaskRows` that they were made from: they are summed where they are."""
+        """These blocks; of a dask collection `DaskRows`, which are summed where they are."""
         return self if self._chunks is None else self._chunks
 
     def __iter__(self) -> Iterator[RowBlock]:

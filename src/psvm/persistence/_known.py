@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import kernels, preprocessing
 from .._validation import shown
-from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from ..choice import Calibration, Sigmoid, Steps
+from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from ..estimators import PSVC, PSVR, Labels
 from ..evaluation import RejectOption
 from ..kernels import Kernel
@@ -48,9 +48,7 @@ from ._registry import Entry, Registry
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
 """Certificates and values as long as the training data; their numbers are kept elsewhere."""
-NOT_NEEDED = frozenset(
-    ("landmarks_", "_prepared_support", "plan_", "sums_", "_survey")
-)
+NOT_NEEDED = frozenset(("landmarks_", "_prepared_support", "plan_", "sums_", "_survey"))
 """May be as long as the training data, serves more rows only, or is made again."""
 
 
