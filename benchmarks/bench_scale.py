@@ -113,7 +113,7 @@ def measure_covtype(n_rows, name):
     forget_peak()
     before, began = peak(), time.process_time()
     if isinstance(model, PSVC):
-        model.fit(RowBlocks(X, y), standardize=True)
+        model.set_params(standardize=True).fit(RowBlocks(X, y))
     else:
         model.fit(X, y)
     took = time.process_time() - began

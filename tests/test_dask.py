@@ -38,6 +38,12 @@ SAME = 1e-10
 
 
 @pytest.fixture(autouse=True)
+def sums(monkeypatch):
+    """Rows are summed, however few they are."""
+    monkeypatch.setattr("psvm.estimators._fit_blocks.MOST", 0)
+
+
+@pytest.fixture(autouse=True)
 def scheduler(request):
     """Without a cluster the tasks run in this thread, unless the test says otherwise."""
     if "cluster" in request.fixturenames:
@@ -123,19 +129,24 @@ def test_a_dask_array_gives_the_model_of_its_rows(model, target, scheduler):
 def test_standardized_features():
     X, r = ring()
     X *= [1, 100, 0.01]
-    model, other = (PSVC(landmarks="random", n_landmarks=40, gamma=1.0) for _ in range(2))
-    model.fit(in_chunks(X, 200, 3), labels(r), standardize=True)
-    other.fit(RowBlocks(X, labels(r)), standardize=True)
+    model, other = (
+        PSVC(kernel="rbf", standardize=True, landmarks="random", n_landmarks=40, gamma=1.0)
+        for _ in range(2)
+    )
+    model.fit(RowBlocks(in_chunks(X, 200, 3), labels(r)))
+    other.fit(RowBlocks(X, labels(r)))
     assert_same(model, other, X)
 
 
 def test_a_triangular_factor_of_the_chunks():
     X, r = ring()
     model, other = (PSVR(**SETTINGS, tol=1e-8) for _ in range(2))
-    model.fit(in_chunks(X, 200, 3), r, qr=True)
-    assert_same(model, other.fit(RowBlocks(X, r), qr=True), X)
+    model.fit(RowBlocks(in_chunks(X, 200, 3), r, qr=True))
+    assert_same(model, other.fit(RowBlocks(X, r, qr=True)), X)
     with pytest.raises(ValueError, match="qr=True is for sums of at most"):
-        PSVR(kernel="dyadic").fit(in_chunks(np.ones((9, 3000)), 3, 3000), np.ones(9), qr=True)
+        PSVR(kernel="dyadic").fit(
+            RowBlocks(in_chunks(np.ones((9, 3000)), 3, 3000), np.ones(9), qr=True)
+        )
 
 
 def test_what_chunks_have_in_common_is_made_once():
@@ -411,7 +422,7 @@ def test_the_choice_of_epsilon_for_a_wide_matrix():
 def test_dense_wide_chunks_have_a_certificate_from_outside():
     K = np.random.default_rng(0).normal(size=(90, 2300))
     y = K[:, 0] - K[:, 1]
-    model = PSVR(kernel="dyadic", epsilon=2.0, relaxation=0, threshold="mean")
+    model = PSVR(kernel="dyadic", epsilon=2.0, threshold="mean")
     model.fit(in_chunks(K, 25, 1000), y)
     Z = (K - K.mean(axis=0)) / np.linalg.norm(K - K.mean(axis=0), axis=0)
     F = Z.T @ (Z @ model.alpha_ - (y - y.mean()))
@@ -443,8 +454,10 @@ def test_errors_name_what_is_wrong():
         PSVC().fit(chunked, y, np.ones(899))
     with pytest.raises(ValueError, match="requires y"):
         PSVC().fit(chunked)
-    with pytest.raises(ValueError, match="checkpoint is an option of a fit to RowBlocks"):
-        PSVC().fit(chunked, y, checkpoint="sums")
+    with pytest.raises(ValueError, match="checkpoint is for blocks that are read one by one"):
+        RowBlocks(chunked, y, checkpoint="sums")
+    with pytest.raises(ValueError, match="RowBlocks of a dask collection need y"):
+        RowBlocks(chunked)
     with pytest.raises(ValueError, match="X has 1 dimensions"):
         PSVC().fit(chunked[:, 0], y)
     with pytest.raises(ValueError, match="landmarks='all' needs all rows at once"):
@@ -600,7 +613,7 @@ def test_two_hundred_thousand_rows_of_twenty_thousand_columns():
     rng = np.random.default_rng(0)
     y = whole[:, :20] @ rng.normal(size=20) + 0.1 * rng.normal(size=n)
     epsilon = 3.0
-    model = PSVR(kernel="dyadic", epsilon=epsilon, relaxation=0, threshold="mean").fit(K, y)
+    model = PSVR(kernel="dyadic", epsilon=epsilon, threshold="mean").fit(K, y)
     means = np.asarray(whole.mean(axis=0)).ravel()
     squares = np.asarray(whole.multiply(whole).sum(axis=0)).ravel()
     norms = np.sqrt(squares - n * means**2)

@@ -18,8 +18,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import psvm
 from psvm import Moments
 from psvm._folds import assign_folds
-from psvm.estimators import describe_for, prepare
-from psvm.estimators._fold_moments import fold_values
+from psvm.choice import Folds, folds_by_content
+from psvm.estimators import check_psvm, describe_for, prepare
 from psvm.kernels import RBF
 from psvm.matrix import DataMatrix, KernelMatrix, Standardized, as_matrix
 from psvm.problem import Problem
@@ -348,16 +348,18 @@ def described(model, X, y, w=None):
     X, target, weights = prepare(model, X, y, w)
     description = describe_for(model, X, weights, target)
     (task,) = target.tasks()
-    y = task.target
-    return description, y, assign_folds(description.digests, y, description.weights)
+    return description, task.target
 
 
-def fold_errors(description, y, C, epsilons, folds):
+def fold_errors(model, description, y, epsilons):
     """Squared errors of the held-out rows, and support objects, for each epsilon."""
-    values, counts = zip(*fold_values(description, y, C, epsilons, folds), strict=True)
-    values, w = np.concatenate(values), description.weights
-    assert_array_equal(np.isnan(values), np.broadcast_to(w == 0, values.shape))
-    return np.square(y - np.nan_to_num(values)) @ w, np.concatenate(counts)
+    splits = folds_by_content(description.digests, y, description.weights)
+    source = Folds(description, y, model.C, splits, check_psvm(model))
+    rows = np.concatenate([out for _, out in splits])
+    assert_array_equal(np.sort(rows), np.flatnonzero(description.weights))
+    points = list(source.points(epsilons))
+    errors = [np.square(y[rows] - point.values[0]) @ description.weights[rows] for point in points]
+    return errors, [point.n_support for point in points]
 
 
 def by_hand(description, y, C, epsilons, folds):
@@ -396,11 +398,12 @@ def test_errors_of_folds_are_those_of_fits_of_the_other_rows(rng, name, model):
     X = rng.normal(size=(40, 3))
     X[7] = X[20]  # equal rows leave together
     y, w = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=40), rng.integers(0, 3, 40)
-    description, y, folds = described(model, X, y, w)
+    description, y = described(model, X, y, w)
+    folds = assign_folds(description.digests, y, description.weights)
     assert folds[7] == folds[20] or 0 in w[[7, 20]]
     largest = description.problem(y, model.C).epsilon_max
     epsilons = largest * 10.0 ** (0.1 - np.arange(14) / 10)
-    found, n_support = fold_errors(description, y, model.C, epsilons, folds)
+    found, n_support = fold_errors(model, description, y, epsilons)
     errors, counts = by_hand(description, y, model.C, epsilons, folds)
     assert counts.max() >= 3
     assert_allclose(found, errors, rtol=1e-6)
@@ -414,10 +417,10 @@ def test_errors_of_folds_know_neither_order_nor_repetition(rng):
     w[:5] = 2
 
     def errors(X, y, w):
-        description, y, folds = described(model, X, y, w)
+        description, y = described(model, X, y, w)
         largest = description.problem(y, model.C).epsilon_max
         epsilons = largest * np.array([0.5, 0.2, 0.1])
-        return fold_errors(description, y, model.C, epsilons, folds)[0]
+        return fold_errors(model, description, y, epsilons)[0]
 
     expected, order = errors(X, y, w), rng.permutation(40)
     assert_allclose(errors(X[order], y[order], w[order]), expected, rtol=1e-9)

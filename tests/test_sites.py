@@ -43,7 +43,9 @@ def make_plan(model=None, seed=99, standardize=True, names=NAMES, **options):
     model = PSVC(landmarks="random", n_landmarks=30) if model is None else model
     labels = isinstance(model, PSVC)
     survey = RowSurvey.of(X, y if labels else X[:, 0], labels=labels)
-    return MomentsPlan.make(model, survey, standardize=standardize, feature_names=names, **options)
+    if model.kernel != "dyadic":
+        model.set_params(standardize=standardize)
+    return MomentsPlan.make(model, survey, feature_names=names, **options)
 
 
 def pooled(parts):
@@ -75,7 +77,7 @@ def test_sites_get_the_model_of_all_rows_together(three, decides):
     together = [SiteMoments.of(plan, [(X, y)])]
     assert decides(lambda: fit_sites(PSVC(), together))
     whole = fit_sites(PSVC(), together)
-    assert 3 < whole.n_support_ < 30
+    assert whole.n_support_ > 3
     sites = sites_of(plan, three)
     assert_same_model(fit_sites(PSVC(), sites), whole)
     assert_same_model(fit_sites(PSVC(), sites[::-1]), whole)
@@ -85,7 +87,7 @@ def test_sites_get_the_model_of_the_rows_in_memory(three):
     """The rows of K themselves, in another solver, without plan, folds or sums."""
     plan = make_plan()
     X, y = pooled(three)
-    options = {"epsilon": 0.02, "epsilon_unit": "max", "relaxation": 0.0, "threshold": "mean"}
+    options = {"epsilon": 0.02, "epsilon_unit": "max", "threshold": "mean"}
     model = fit_sites(PSVC(**options), sites_of(plan, three))
     K = plan.kernel(X, plan.objects)
     whole = PSVC(kernel="dyadic", **options).fit(K, y)
@@ -111,7 +113,7 @@ def test_whole_sites_are_held_out(three):
     assert len(model.sums_.folds) == 3
     for fold, (_, y) in enumerate(three):
         # The training rows without a site are those of the others.
-        assert_allclose(model.sums_.without(fold).weight, 3700 - len(y))
+        assert_allclose(model.sums_.without(fold, [0]).weight, 3700 - len(y))
     assert_same_model(fit_sites(PSVC(), sites[::-1], held_out="site"), model)
     with pytest.raises(ValueError, match="two or more groups"):
         fit_sites(PSVC(), sites[:1], held_out="site")
@@ -121,7 +123,7 @@ def test_numbers_and_columns_as_they_are(three):
     model = PSVR(kernel="dyadic")
     plan = make_plan(model, standardize=False)
     parts = [(X, 2 * X[:, 1] - X[:, 0]) for X, _ in three]
-    model = PSVR(kernel="dyadic", epsilon=1e-6, epsilon_unit="max", relaxation=0.0)
+    model = PSVR(kernel="dyadic", epsilon=1e-6, epsilon_unit="max")
     fitted = fit_sites(model, sites_of(plan, parts))
     # Correlations of the residuals are a millionth of the largest one of the target.
     X, y = parts[0]
@@ -131,10 +133,15 @@ def test_numbers_and_columns_as_they_are(three):
 # --- what is not given away
 
 
+def parts_of(site):
+    """The sums that are in the file, or None."""
+    return (*site.sums.folds, *site.sums.rest)
+
+
 def counts(site):
     """Weights of the parts of a site, by class for labels of unit weight."""
     found = []
-    for part in (*site.sums.folds, site.sums.rest):
+    for part in parts_of(site):
         if part is not None:
             share = (1 + part.target_means[0]) / 2
             found += [part.weight * share, part.weight * (1 - share)]
@@ -161,9 +168,9 @@ def test_rows_that_are_landmarks_do_not_stand_out():
     plan = make_plan()
     X, y = rows(3000, 6)
     X[:3] = plan.objects[:3]
-    assert plan.moments(X, y).rest.weight == 3
+    assert [part.weight for part in plan.moments(X, y).rest] == [3]
     site = SiteMoments.of(plan, [(X, y)])
-    assert site.sums.rest is None and site.sums.n_rows == 3000
+    assert site.sums.rest == (None,) and site.sums.n_rows == 3000
     assert all(fold is not None for fold in site.sums.folds)
     assert_allclose(site.sums.total.weight, 3000)
 
@@ -244,7 +251,7 @@ def test_sums_of_different_plans_are_refused(three):
     X, y = rows(400, 99)
     survey = RowSurvey.of(X, np.char.upper(y), labels=True)
     upper = MomentsPlan.make(
-        PSVC(landmarks=Z, gamma=1.0), survey, standardize=True, feature_names=NAMES
+        PSVC(landmarks=Z, gamma=1.0, standardize=True), survey, feature_names=NAMES
     )
     changed = SiteMoments.of(upper, [(three[1][0], np.char.upper(three[1][1]))], name="b")
     lower = SiteMoments.of(make_plan(given(Z, gamma=1.0)), [three[0]], name="a")
@@ -283,7 +290,7 @@ def plans():
     three_classes = np.digitize(X[:, 0], [-0.4, 0.4])
     sparse = sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
     return {
-        "rbf": (PSVC(landmarks=Z), X, np.where(X[:, 0] > 0, "b", "a"), {"standardize": True}),
+        "rbf": (PSVC(landmarks=Z, standardize=True), X, np.where(X[:, 0] > 0, "b", "a"), {}),
         "shared": (PSVC(landmarks=Z, kernel=Laplacian(0.5)), X, three_classes, {}),
         "weighted": (PSVC(landmarks=Z, class_weight="balanced"), X, X[:, 0] > 0.7, {}),
         "sum": (PSVR(landmarks=Z, kernel=RBF(0.5) + Linear()), X, numbers[:, 1], {"n_folds": 3}),
@@ -310,8 +317,7 @@ def test_a_file_gives_back_what_was_written(name, tmp_path):
     again = load_moments(tmp_path / "a.moments")
     assert again.plan.key == again.sums.plan == plan.key
     assert again.name == str(tmp_path / "a.moments")
-    for one, other in zip((*site.sums.folds, site.sums.rest), (*again.sums.folds, again.sums.rest),
-                          strict=True):  # fmt: skip
+    for one, other in zip(parts_of(site), parts_of(again), strict=True):
         assert (one is None) == (other is None)
         for part in () if one is None else ("weight", "origin", "rest", "cross", "n_targets"):
             assert_array_equal(getattr(one, part), getattr(other, part))
@@ -518,7 +524,7 @@ def test_a_fit_to_a_file_by_blocks(run, three):
     options = ("--target", "diagnosis", "--model")
     assert run("fit", "large.csv", "--memory", "0.01", *options, "m.psvm") == 0
     model = psvm.load("m.psvm")
-    whole = PSVC(random_state=0).fit(psvm.RowBlocks(X, y), standardize=True)
+    whole = PSVC(kernel="rbf", standardize=True, random_state=0).fit(psvm.RowBlocks(X, y))
     assert_allclose(model.epsilon_, whole.epsilon_, rtol=1e-10)
     assert run("predict", "m.psvm", "large.csv", "--output", "p.csv") == 0
     assert run("fit", "large.csv", "--memory", "1", "--missing", "drop", *options, "n.psvm") == 2

@@ -61,9 +61,20 @@ class Description:
         return first[self.identity[self.own]]
 
     @cached_property
+    def _distinct(self):
+        """The distinct digests in order, and for each row the number of its own."""
+        return np.unique(self.digests, return_inverse=True)
+
+    @property
     def groups(self):
         """Numbers of the rows, equal for equal ones."""
-        return np.unique(self.digests, return_inverse=True)[1]
+        return self._distinct[1]
+
+    @property
+    def hashes(self):
+        """A number of 64 bits for the content of each group of equal rows."""
+        digests = self._distinct[0]
+        return digests if digests.dtype.kind == "u" else digests.astype("S8").view(np.uint64)
 
     @cached_property
     def usable(self):

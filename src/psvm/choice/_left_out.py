@@ -25,6 +25,7 @@ from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dpotrf, dtrtri
 
 from .._core._leave_one_out import influences
+from ..matrix import drawn_hashes
 from ..solvers import group_path
 from ._policy import POLICY
 
@@ -91,7 +92,7 @@ def judge_rows(description, K, targets):
     groups, weights = description.groups, description.weights
     total = np.bincount(groups, weights)
     chosen = np.flatnonzero(total > 0)
-    chosen = chosen[:: max(-(-len(chosen) // POLICY.judged), 1)]
+    chosen = chosen[drawn_hashes(description.hashes[chosen], POLICY.judged)]
     place = np.full(len(total), -1)
     place[chosen] = np.arange(len(chosen))
     counted = np.flatnonzero(weights > 0)

@@ -50,22 +50,25 @@ class SumsMachine(Machine):
     tol : float
     judged : JudgedRows or None
         None where no row may be read: held-out values come from the sums of folds.
+    numbers : ndarray of int or None
+        For each row of the sample with its classes the number among these, or -1.
     folds : list of (Moments, Moments)
         Of the training rows and of the held-out rows of each fold.
     n_rows, n_terms : int
-        The number of rows with weight, and of terms that were added one after the other.
+        The number of rows with weight, for want of judged ones, and of terms that were added one
+        after the other.
     """
 
-    numbers = ends = None
+    ends = None
 
-    def __init__(self, moments, columns, C, classifies, tol, judged, folds, n_rows, n_terms):
+    def __init__(
+        self, moments, columns, C, classifies, tol, judged, numbers, folds, n_rows, n_terms
+    ):
         self.moments, self.columns, self.C, self.classifies = moments, columns, C, classifies
-        self.tol, self.judged, self.parts, self.n_distinct = tol, judged, folds, n_rows
-        self.means, self.norms, self.b = (
-            moments.means,
-            moments.norms,
-            float(moments.target_means[0]),
-        )
+        self.tol, self.judged, self.numbers = tol, judged, numbers
+        self.parts, self.n_distinct = folds, n_rows if judged is None else len(judged.weights)
+        self.means, self.norms = moments.means, moments.norms
+        self.b = float(moments.target_means[0])
         self.products, self.l, self.n_terms = moments.Q, moments.correlations(), n_terms
         self.largest = float(np.abs(self.l).max(initial=0.0))
         self.total, self.yy = moments.weight, float(moments.target_squares[0])
@@ -218,18 +221,18 @@ class SharedSums(SharedMachines):
     ----------
     moments : Moments
         Of all rows, with all targets.
-    judged : JudgedRows
-    n_rows, n_terms : int
+    judged, numbers, n_terms
         As for `SumsMachine`.
     solver : Solver
     """
 
-    def __init__(self, moments, judged, n_rows, n_terms, solver):
+    def __init__(self, moments, judged, numbers, n_terms, solver):
         self.moments, self.n_terms = moments, n_terms
         B = np.column_stack([moments.correlations(t) for t in range(moments.n_targets)])
         products = moments.Q, np.ascontiguousarray(B), float(moments.target_squares.sum())
         statistics = np.arange(moments.n_columns), moments.means, moments.norms, products
-        super().__init__(*statistics, moments.target_means, judged, None, n_rows, solver)
+        b, n_distinct = moments.target_means, len(judged.weights)
+        super().__init__(*statistics, b, judged, numbers, n_distinct, solver)
 
     def solve(self, epsilon, clock, start=None):
         """The solution with its certificate from the sums."""

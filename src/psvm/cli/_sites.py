@@ -28,14 +28,13 @@ def make_plan(run):
         model = (PSVC if labels else PSVR)(
             kernel=kernel,
             gamma=params["gamma"],
+            standardize=kernel != "dyadic" if params["scale"] is None else params["scale"],
             random_state=run.seed,
             **({} if kernel == "dyadic" else _landmarks(run, survey)),
         )
-        scale = kernel != "dyadic" if params["scale"] is None else params["scale"]
         return MomentsPlan.make(
             model,
             survey,
-            standardize=scale,
             n_folds=params["folds"],
             feature_names=blocks.feature_names,
         )

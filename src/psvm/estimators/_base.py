@@ -39,8 +39,10 @@ if TYPE_CHECKING:
 
 PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
 """Fitted attributes with an entry for each column of K."""
-OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_", "fold_errors_")
-"""Attributes that only a fit to blocks of rows sets."""
+OPTIONAL = (
+    *("solution_", "calibration_", "loo_decision_", "loo_error_", "plan_", "sums_", "_survey"),
+)
+"""Attributes that only some fits set."""
 
 
 class PerColumn:
@@ -144,8 +146,6 @@ class PerColumnMixin:
     support_objects_: Stored
     n_support_: int
     offset_: float | np.ndarray
-    held_out_error_: float
-    fold_errors_: np.ndarray
     plan_: MomentsPlan
     sums_: FoldMoments
     loo_decision_: np.ndarray
@@ -252,25 +252,32 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
                     trial = Trial(model, *parts, digests=digests)
             else:
                 trial = Trial(self, *parts, description)
-            self._tell_landmarks(trial.description)
             return self._take(trial)
 
     def _take(self, trial):
         """Take what the machines of a trial have learnt."""
         target, description = trial.target, trial.description
+        if description.own is not None:
+            self._tell_landmarks(*description.matrix.shape)
         starts = self._make_starts(len(target.tasks()), description)
-        self._keep(trial.solve(starts), description, target)
-        trial.values = vars(self).pop("_left_out", None)
+        machines = trial.solve(starts)
+        self._keep(machines, description, target)
+
+        def values():
+            return self._training_values(description)
+
+        trial.values = self._keep_left_out(machines, target, description.weights, values)
+        if trial.values is not None:
+            self.loo_decision_ = target.shown(trial.values, self)
         if target.classifies:
             self._labels = Labels(target.classes, None, target.scheme)
             self.classes_ = target.classes
         self._tell(self.solutions_, [walk for walk in trial.walks if walk is not None])
         return self
 
-    def _tell_landmarks(self, description):
+    def _tell_landmarks(self, L, P):
         """Print how many training objects describe, if not all do and `verbose` is set."""
-        L, P = description.matrix.shape
-        if self.verbose and description.own is not None and P < L:
+        if self.verbose and P < L:
             print(f"[{type(self).__name__}] described by {P:,} of {L:,} training objects")
 
     def _tell(self, solutions, walks):
@@ -328,14 +335,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         rounds = sum(solution.n_iter for solution in solutions)
         self.n_iter_ = max(rounds, int(isinstance(self.epsilon, str)))
         self.solutions_ = solutions
+        for name in OPTIONAL:
+            vars(self).pop(name, None)
         if single:
             self.solution_ = solutions[0]
-        else:
-            vars(self).pop("solution_", None)
-        self._keep_left_out(machines, description, target)
-        for name in OF_BLOCKS:
-            vars(self).pop(name, None)
-        vars(self).pop("calibration_", None)
         if getattr(self, "probability", False):
             curves = tuple(machine.curve for machine in machines)
             self.calibration_ = Calibration(target.scheme, len(target.classes), curves)
@@ -348,24 +351,23 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         else:
             self.support_objects_ = support
 
-    def _keep_left_out(self, machines, description, target):
-        """Leave-one-out values of all rows and their error.
+    def _keep_left_out(self, machines, target, weights, fitted):
+        """Keep the leave-one-out error of some rows, and return their values without themselves.
 
-        Rows that a machine was not fitted to have its value as it is: they are new to it.
+        Rows that a machine was not fitted to have its value as it is, from ``fitted()``: they are
+        new to it.
         """
-        for name in ("loo_decision_", "loo_error_", "_left_out"):
-            vars(self).pop(name, None)
         if machines[0].left_out is None:
-            return
-        weights, tasks = description.weights, target.tasks()
+            return None
+        tasks = target.tasks()
         new = (weights == 0).any() or any(len(task.rows) < len(weights) for task in tasks)
-        values = self._training_values(description) if new else np.empty((len(weights), len(tasks)))
+        values = fitted() if new else np.empty((len(weights), len(tasks)))
         for column, machine, task in zip(values.T, machines, tasks, strict=True):
             counts = weights[task.rows] > 0
             column[task.rows[counts]] = machine.left_out[counts]
         known = np.isfinite(values).all(axis=1) & (weights > 0)
         self.loo_error_ = target.error(values[known], known, weights[known])
-        self._left_out, self.loo_decision_ = values, target.shown(values, self)
+        return values
 
     def _training_values(self, description):
         """Values of all machines for the training objects."""
@@ -387,7 +389,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
         ``f(x) = sum_j alpha_j (k(x, z_j) - m_j) / s_j + b`` over the support objects.
         """
         check_is_fitted(self)
-        X = self._validate(X, reset=False)
+        return self._values(self._validate(X, reset=False))
+
+    def _values(self, X):
+        """The same of objects that have been checked."""
         means, coef = np.atleast_2d(support_values(self, "column_means_")), dual_coef(self)
         # Values are centred before they are summed: a large mean costs no digits.
         centre = means[0]

@@ -42,8 +42,8 @@ Kernel or callable, default="auto"
     is any matrix, its columns are fixed descriptive objects.
 standardize : bool or "auto", default="auto"
     Whether the kernel sees features of mean 0 and variance 1 (sparse features are not centred);
-    "auto" standardises for ``kernel="auto"`` only. True is for radial, linear and polynomial
-    kernels by name. The columns of ``kernel="dyadic"`` are always standardised.
+    "auto" standardises for ``kernel="auto"`` with an epsilon that is chosen. The columns of
+    ``kernel="dyadic"`` are always standardised.
 landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
 object with fit, default=None
     The descriptive vectors z_j. None means the distinct training vectors, or some of them if
@@ -83,14 +83,15 @@ verbose : bool, default=False
     takes more than two seconds.
 alpha_ : ndarray of shape (P,) or (n_machines, P)
     The dual variables; one per training object, landmark or column. A repeated training vector
-    has its variable at its first row. With several machines
-    (pairs of classes in the order of scikit-learn's SVC, classes, labels, outputs), this and
-    other arrays have a row for each.
+    has its variable at its first row. After a fit to sums (see `plan_`) there is one per landmark
+    or column. With several machines (pairs of classes in the order of scikit-learn's SVC, classes,
+    labels, outputs), this and other arrays have a row for each.
 landmarks_ : ndarray of shape (n_landmarks,) or None
-    Indices of the training objects that are landmarks; None if the landmarks are other objects.
-    Not saved in model files.
+    Indices of the training objects that are landmarks; None if the landmarks are other objects, or
+    after a fit to sums: then they are ``plan_.objects``. Not saved in model files.
 support_ : ndarray of shape (n_support_,)
-    Indices of the support objects, those with ``alpha_ != 0`` in some machine.
+    Indices of the support objects in `alpha_`, those with ``alpha_ != 0`` in some machine. After a
+    fit to sums they are not rows of X: `support_objects_` has the vectors.
 support_objects_ : ndarray
     The support objects: vectors; or names (of a DataFrame) or else indices of columns with
     ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
@@ -116,11 +117,14 @@ loo_decision_ : ndarray
     Leave-one-out values of the training objects, in the form of `decision_function` (of
     `predict` for regression); NaN where a row is interpolated, so that its value means nothing.
     They are exact if the support stays the same without the row. Not available with
-    ``threshold="mean"``, unless `probability` is set.
+    ``threshold="mean"``, unless `probability` is set, nor after a fit to sums.
 loo_error_ : float
-    Leave-one-out error: the share of wrong labels, or the mean squared error.
+    Leave-one-out error: the share of wrong labels, or the mean squared error. Of more than 2,000
+    distinct rows, that of some of them, which are drawn by their content. Not available with
+    ``threshold="mean"``, unless `probability` is set.
 plan_, sums_ : MomentsPlan and FoldMoments
-    After a fit to sums over rows: what was summed, and the sums. Not saved in model files.
+    Of more than 2,000 distinct rows, however they are stored, sums are made: what was summed, and
+    the sums. Not there if all rows were in memory together; not saved in model files.
 dual_gap_ : float
     Duality gap: the objective is at most this far above its minimum. With several machines,
     the largest gap.

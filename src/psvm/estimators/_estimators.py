@@ -241,6 +241,8 @@ class PSVC(ClassifierMixin, BasePSVM):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+            With ``RowBlocks(..., standardize=True)`` in the first call, features are scaled by the
+            mean and variance of its rows.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
         classes : array-like, default=None
@@ -418,6 +420,8 @@ class PSVR(RegressorMixin, BasePSVM):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
+            With ``RowBlocks(..., standardize=True)`` in the first call, features are scaled by the
+            mean and variance of its rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
 

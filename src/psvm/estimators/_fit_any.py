@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..matrix import RowBlocks, is_dask
+from ..matrix import DaskRows, RowBlocks
 from ._base import check_psvm
 from ._fit_blocks import fit_blocks, streams
 from ._fit_dask import fit_dask
@@ -14,7 +14,7 @@ def fit_any(model, X, y, sample_weight):
     """Fit a model to rows in memory, in blocks or in chunks on workers."""
     if in_parts(X):
         rows = rows_of(X, y, sample_weight, type(model).__name__)
-        return (fit_dask if is_dask(X) else fit_blocks)(model, rows)
+        return (fit_dask if isinstance(rows, DaskRows) else fit_blocks)(model, rows)
     solver = check_psvm(model)
     X, target, weights = prepare(model, X, y, sample_weight)
     if streams(model, X, target):

@@ -14,14 +14,13 @@ from ..solvers import Clock
 from ._base import check_psvm
 from ._candidates import best_trial, is_open
 from ._checkpoint import Checkpoint
-from ._description import digests_of
+from ._description import digests_of, is_measured
 from ._fit_moments import fit_moments
 from ._kernel import kernel_name
 from ._landmarks import MOST
 from ._moments_plan import MomentsPlan
 from ._passes import factor_rows, gathered_rows, sum_rows, survey_rows
 from ._plan_parts import scaling_of
-from ._row_survey import SAMPLE
 from ._target import target_of
 
 
@@ -32,14 +31,13 @@ def streams(model, X, target):
     """
     if X.shape[0] <= MOST or model.warm_start or not isinstance(model.solver, str):
         return False
-    if target.classifies and target.scheme == "multilabel":
-        return False
     name = kernel_name(model.kernel)
+    every = isinstance(model.landmarks, str) and model.landmarks == "all"
+    if target.scheme == "multilabel" or name == "precomputed" or every:
+        return False
     if name == "dyadic":
-        return X.shape[0] > SAMPLE and X.shape[1] <= LARGEST_GRAM and can_be_centred(X)
-    vectors = getattr(model.kernel, "takes_vectors", True) and name != "precomputed"
-    every = isinstance(model.landmarks, str) and model.landmarks in ("all", "pca")
-    return vectors and not every
+        return X.shape[1] <= LARGEST_GRAM and can_be_centred(X)
+    return getattr(model.kernel, "takes_vectors", True)
 
 
 def fit_blocks(model, rows):
@@ -109,13 +107,20 @@ def _fit_few(model, rows, survey):
     """Fit a model to rows that are few enough to be in memory."""
     X, y, weights = gathered_rows(rows, survey)
     names, solver = rows.feature_names, check_psvm(model)
+    if not is_measured(model):
+        X = X.astype(np.float64, copy=False)  # as rows in memory
     vars(model).pop("feature_names_in_", None)
     if names is not None:
         model.feature_names_in_ = np.asarray(names, dtype=object)
     model.n_features_in_ = X.shape[1]
     # the checks of rows in memory, without their names
     target, weights = target_of(model, y, weights)
-    return model._fit(X, target, weights, solver)
+    model._fit(X, target, weights, solver)
+    if X.shape[0] < survey.n_rows:
+        # the numbers of distinct rows are not those of the rows
+        model.landmarks_ = None
+        vars(model).pop("loo_decision_", None)
+    return model
 
 
 def _fit_best(model, survey, rows):

@@ -39,6 +39,8 @@ def fit_dask(model, rows):
     solver = check_psvm(model)
     if kernel_name(model.kernel) != "dyadic" or rows.n_features <= LARGEST_GRAM:
         return fit_blocks(model, rows)
+    if rows.qr:
+        raise ValueError(f"qr=True is for sums of at most {LARGEST_GRAM:,} columns.")
     return _fit_wide(model, rows, solver)
 
 

@@ -13,8 +13,9 @@ from .._validation import check_kind, shown
 from ..matrix import FoldMoments, RowBlocks, RowFactor
 from ..solvers import Clock
 from ._base import BasePSVM, check_psvm
+from ._landmarks import by_rows
 from ._moments_certificate import row_products
-from ._moments_groups import groups_of
+from ._moments_groups import JudgedSample, groups_of
 from ._moments_plan import MomentsPlan
 from ._row_survey import RowSurvey
 
@@ -79,8 +80,11 @@ def fit_moments(
     solver = check_psvm(model)
     _check_fits(model, plan, sums, survey, factor)
     with threads(), progress(type(model).__name__, model.verbose):
+        if plan.kernel is not None and by_rows(model.landmarks):
+            model._tell_landmarks(sums.n_rows, plan.n_columns)
         clock = Clock(solver.max_time)
-        groups, walks = groups_of(model, plan, sums, survey, solver), []
+        sample = None if survey is None else JudgedSample(plan, survey.sample)
+        groups, walks = groups_of(model, plan, sums, sample, solver), []
         for group in steps(groups, "machine"):
             group.solve(model, clock, walks)
             if factor is not None:
@@ -99,6 +103,9 @@ def fit_moments(
     model.plan_, model.sums_, model._survey = plan, sums, survey
     if plan.classes is not None:
         model._labels, model.classes_ = plan.target_for(model), plan.classes
+    if sample is not None:
+        target = sample.target(model)
+        model._keep_left_out(machines, target, sample.weights, lambda: model._values(sample.X))
     model._tell(model.solutions_, walks)
     return model
 

@@ -19,6 +19,7 @@ def add_rows(model, X, y, sample_weight, *, classes=None):
     check_psvm(model)
     labels, plan = is_classifier(model), getattr(model, "plan_", None)
     rows = _as_rows(model, X, y, sample_weight, first=plan is None)
+    _check_options(rows)
     with threads(), progress(type(model).__name__, model.verbose):
         survey, rows = survey_rows(rows, labels=labels)
         if plan is None:
@@ -35,7 +36,7 @@ def add_rows(model, X, y, sample_weight, *, classes=None):
 def take_rows(model, X, y, sample_weight):
     """Fit a model without some of the rows that it has seen."""
     if not hasattr(model, "sums_"):
-        raise ValueError("Only a model that was fitted by partial_fit or to RowBlocks can forget.")
+        raise ValueError("Only a model of sums over rows can forget: use partial_fit.")
     block = validate(model, X, reset=False), y, sample_weight, "rows"
     block = check_block(RowBlock(*block), model.plan_.n_features)
     with threads(), progress(type(model).__name__, model.verbose):
@@ -51,6 +52,12 @@ def _as_rows(model, X, y, sample_weight, first):
     X, y = validate(model, X, y, y_numeric=not is_classifier(model), multi_output=True, reset=first)
     names = getattr(model, "feature_names_in_", None)
     return RowBlocks(X, y, sample_weight, names=names)
+
+
+def _check_options(rows):
+    """Refuse options that these rows cannot have."""
+    if rows.checkpoint is not None or rows.qr:
+        raise ValueError("checkpoint and qr are options of a fit, not of partial_fit.")
 
 
 def _check_classes(plan, classes):

@@ -26,8 +26,6 @@ def kernel_name(kernel):
 
 AUTO = "auto"
 """The kernel is chosen; it is the Gaussian where epsilon is given."""
-SCALED = ("rbf", "linear", "poly", "laplacian", "matern", "rational_quadratic", "plummer", "sine")
-"""Kernels whose features may be standardised."""
 
 
 class Scaling(NamedTuple):
@@ -90,13 +88,13 @@ def scaled_kernel(model, scaling):
 
 def standardizes(model):
     """Whether the kernel sees standardised features."""
-    if getattr(model, "standardize", False) is not True or kernel_name(model.kernel) in MEASURED:
+    asked, name = getattr(model, "standardize", False), kernel_name(model.kernel)
+    if asked == "auto":
+        return name == AUTO and isinstance(model.epsilon, str)
+    if not asked or name in MEASURED:
         return False
-    if callable(model.kernel) or model.kernel not in (AUTO, *SCALED):
-        raise ValueError(
-            f"standardize=True needs one of the kernels {', '.join(SCALED)} by name, got "
-            f"{model.kernel!r}. Use psvm.kernels.Rescaled, or StandardScaler in a pipeline."
-        )
+    if callable(model.kernel) and not isinstance(model.kernel, Kernel):
+        raise ValueError("standardize=True needs a kernel of psvm, not a function.")
     return True
 
 

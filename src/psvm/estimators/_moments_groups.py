@@ -6,8 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..choice import POLICY, SharedSums, SumsMachine, inverse, judge_sample
-from ..matrix import Moments, row_hashes
+from ..matrix import Moments, drawn_hashes, row_hashes
 from ._moments_certificate import warn_of_rounding
+from ._target import Numbers, labels_for
 from ._trial import chosen
 
 
@@ -92,17 +93,16 @@ class Group:
         return list(found) if isinstance(self.machine, SharedSums) else [found]
 
 
-def groups_of(model, plan, sums, survey, solver):
-    """All machines of a plan."""
+def groups_of(model, plan, sums, sample, solver):
+    """All machines of a plan; `sample` is a `JudgedSample`, or None without a survey."""
     target = plan.target_for(model)
-    sample = None if survey is None else _Sample(plan, survey.sample)
     every = list(range(plan.n_targets))
     classes = range(plan.n_classes)
-    numbers = sums.n_rows, sums.n_terms + len(sums.folds) + len(sums.rest)
+    terms = sums.n_rows, sums.n_terms + len(sums.folds) + len(sums.rest)
     if target.shares:
         moments = sums.total
         judged = sample.judged(moments, every, np.arange(plan.n_columns), classes)
-        return [Group(SharedSums(moments, judged, *numbers, solver), every, False, solver.tol)]
+        return [Group(SharedSums(moments, *judged, terms[1], solver), every, False, solver.tol)]
     if plan.n_classes > 1 and target.scheme == "ovo":
         tasks = [list(pair) for pair in combinations(classes, 2)]
     else:
@@ -118,9 +118,10 @@ def groups_of(model, plan, sums, survey, solver):
             for fold in folds
             if fold[0] is not None and fold[1] is not None
         ]
-        judged = None if sample is None else sample.judged(moments, targets, columns, rows)
+        judged = (None, None) if sample is None else sample.judged(moments, targets, columns, rows)
+        classifies = plan.classes is not None
         machine = SumsMachine(
-            moments, columns, model.C, plan.classes is not None, solver.tol, judged, folds, *numbers
+            moments, columns, model.C, classifies, solver.tol, *judged, folds, *terms
         )
         groups.append(Group(machine, targets, pair, solver.tol))
     return groups
@@ -144,12 +145,18 @@ def of_target(moments, columns, targets):
     return Moments(moments.weight, origin, rest, cross, 1)
 
 
-class _Sample:
-    """The rows of a survey's sample, from which judged rows are taken."""
+class JudgedSample:
+    """The rows of a survey's sample, from which judged rows are taken.
+
+    Parameters
+    ----------
+    plan : MomentsPlan
+    sample : RowSample
+    """
 
     def __init__(self, plan, sample):
         self.plan, self.hashes, self.X = plan, sample.hashes, sample.X
-        self.Y, self.weights = plan.coded(sample.y), sample.weights
+        self.y, self.Y, self.weights = sample.y, plan.coded(sample.y), sample.weights
         self.codes = np.zeros(len(self.Y), dtype=np.intp)
         if plan.classes is not None:
             codes = plan.class_codes(sample.y)
@@ -158,14 +165,30 @@ class _Sample:
                 self.weights = self.weights * plan.class_factors[codes]
         self.objects = None if plan.objects is None else row_hashes(plan.objects)
 
+    def target(self, model):
+        """The target of these rows."""
+        classes = self.plan.classes
+        if classes is None:
+            return Numbers(self.y)
+        return labels_for(model, classes, self.plan.class_codes(self.y))
+
     def judged(self, moments, targets, columns, classes):
-        """The judged rows of some classes: of many distinct ones, some drawn by content."""
-        rows = np.flatnonzero(np.isin(self.codes, list(classes)) & (self.weights > 0))
+        """The judged rows of some classes, and for each row of these its number among them or -1.
+
+        Of many distinct rows some are drawn by their content.
+        """
+        members = np.flatnonzero(np.isin(self.codes, list(classes)))
+        counted = self.weights[members] > 0
+        rows = members[counted]
         distinct, first, number = np.unique(
             self.hashes[rows], return_index=True, return_inverse=True
         )
         total = np.bincount(number, self.weights[rows])
-        chosen = np.arange(len(distinct))[:: max(-(-len(distinct) // POLICY.judged), 1)]
+        chosen = drawn_hashes(distinct, POLICY.judged)
+        place = np.full(len(distinct), -1)
+        place[chosen] = np.arange(len(chosen))
+        numbers = np.full(len(members), -1)
+        numbers[counted] = place[number]
         Y = self.Y[rows][:, targets]
         Y = (Y[:, 1:] - Y[:, :1]) / 2 if moments.n_targets == 1 and len(targets) == 2 else Y
         means = np.array([np.bincount(number, self.weights[rows] * y) / total for y in Y.T])
@@ -179,4 +202,5 @@ class _Sample:
             own[distinct[chosen][own] != self.objects[columns]] = -1
         K = self.plan.columns(self.X[rows[first[chosen]]])
         K = K if len(columns) == K.shape[1] else K[:, columns]
-        return judge_sample(K, moments, means[:, chosen], total[chosen], own, variances)
+        judged = judge_sample(K, moments, means[:, chosen], total[chosen], own, variances)
+        return judged, numbers

@@ -21,7 +21,7 @@ def rows_of(X, y, sample_weight, caller):
     if isinstance(X, RowBlocks):
         if y is not None or sample_weight is not None:
             raise ValueError("The blocks have y and the weights in them: use fit(blocks).")
-        return X
+        return X.rows
     if y is None:
         raise ValueError(f"{caller} requires y to be passed, but it is None.")
     return DaskRows(X, y, sample_weight)

@@ -18,9 +18,10 @@ from ..matrix import (
     stacked_rows,
     stored_bytes,
 )
+from ._landmarks import MOST
 
 SAMPLE, SAMPLE_BYTES = 20_000, 2**26
-"""Rows that are kept, and the memory that they may take."""
+"""Rows that are kept, and the memory that more than `MOST` of them may take."""
 LEAST = 1e-12
 """A difference of weights that is at most this share of them is rounding."""
 
@@ -282,4 +283,4 @@ def _size(X):
     """How many rows a sample may have."""
     if not can_be_centred(X):
         return SAMPLE
-    return int(min(SAMPLE, max(SAMPLE_BYTES // (8 * max(X.shape[1], 1)), 16)))
+    return int(min(SAMPLE, max(SAMPLE_BYTES // (8 * max(X.shape[1], 1)), MOST + 1)))

@@ -93,7 +93,7 @@ class SiteMoments:
         return cls(plan, counts.protected(sums.moments(plan.key)), name)
 
     def __repr__(self) -> str:
-        some = sum(fold is not None for fold in self.sums.folds)
+        some = len(_used_folds(self.sums))
         return f"SiteMoments({self.name}, n_rows={self.sums.n_rows}, n_folds={some})"
 
 
@@ -149,22 +149,35 @@ class _Counts:
         if not self._few(numbers):
             return sums
         # Rows that describe are in no fold, and often few.
-        most = int(np.argmax([0.0 if m is None else m.weight for m in sums.folds]))
+        most = int(np.argmax(numbers[:-1].sum(axis=1)))
         moved = numbers[:-1].copy()
         moved[most] += numbers[-1]
-        if not self._few(moved):
-            parts = [sums.folds[most], sums.rest]
-            return _in_fold(sums, most, sum(part for part in parts if part is not None))
-        return _in_fold(replace(sums, folds=(None,) * len(sums.folds)), most, sums.total)
+        together = [most, sums.n_folds] if not self._few(moved) else range(sums.n_folds + 1)
+        return _in_fold(sums, most, together)
 
     def _few(self, numbers):
         return ((numbers > 0) & (numbers < self.least)).any()
 
 
-def _in_fold(sums, fold, moments):
-    """Sums with these moments in a fold and no rows outside of folds."""
-    folds = (*sums.folds[:fold], moments, *sums.folds[fold + 1 :])
-    return replace(sums, folds=folds, rest=None, n_terms=sums.n_terms + len(folds))
+def _in_fold(sums, fold, together):
+    """Sums with the rows of some folds in one of them, and no rows outside of folds."""
+    n_classes = len(sums.rest)
+    parts = [*sums.folds, *sums.rest]
+    for c in range(n_classes):
+        places = [other * n_classes + c for other in together]
+        some = [parts[place] for place in places if parts[place] is not None]
+        for place in places:
+            parts[place] = None
+        parts[fold * n_classes + c] = sum(some[1:], some[0]) if some else None
+    folds, rest = tuple(parts[:-n_classes]), tuple(parts[-n_classes:])
+    return replace(sums, folds=folds, rest=rest, n_terms=sums.n_terms + len(folds))
+
+
+def _used_folds(sums):
+    """The folds that have rows."""
+    n_classes = len(sums.rest)
+    places = [i for i, part in enumerate(sums.folds) if part is not None]
+    return sorted({place // n_classes for place in places})
 
 
 def fit_sites(
@@ -222,7 +235,7 @@ def fit_sites(
         sums = FoldMoments.by_group([site.sums for site in sites])
     else:
         sums = sum((site.sums for site in sites[1:]), sites[0].sums)
-        if isinstance(model.epsilon, str) and sum(fold is not None for fold in sums.folds) < 2:
+        if isinstance(model.epsilon, str) and len(_used_folds(sums)) < 2:
             raise ValueError(
                 "All rows are in one fold, because the sites have few rows: nothing can be held "
                 "out to choose epsilon. Use held_out='site', or give epsilon."

@@ -221,7 +221,7 @@ class Numbers:
     classifies = False
     alike = False
     """Each output may have its own noise."""
-    paired, shares = None, False
+    paired, shares, scheme = None, False, None
     """There are no classes."""
 
     y: np.ndarray

@@ -30,6 +30,8 @@ def open_blocks(
     features: Sequence[str] | None = None,
     memory: float = 64.0,
     target_type: Literal["auto", "text", "number"] = "auto",
+    checkpoint: StrPath | None = None,
+    qr: bool = False,
 ) -> RowBlocks:
     r"""Open files that need not fit into memory as blocks of rows, to fit `PSVC` and `PSVR`.
 
@@ -57,6 +59,8 @@ def open_blocks(
         Largest size of the features of a block in megabytes. Reading needs a few times as much.
     target_type : {"auto", "text", "number"}, default="auto"
         The type of the target; "auto" looks at the first file.
+    checkpoint, qr
+        Options of a fit, as for `RowBlocks`.
 
     Returns
     -------
@@ -99,7 +103,13 @@ def open_blocks(
             yield from file.blocks(columns, memory * MEGABYTE)
 
     names = columns.features if columns.named else None
-    return RowBlocks(blocks, memory=memory, names=names)
+    return RowBlocks(
+        blocks,
+        memory=memory,
+        names=names,
+        checkpoint=checkpoint,
+        qr=qr,
+    )
 
 
 def _paths(source):

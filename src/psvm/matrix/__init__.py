@@ -28,6 +28,7 @@ from ._storage import (
     can_be_centred,
     column_moments,
     dense_copy,
+    drawn_hashes,
     drop_columns,
     fill_missing,
     hashed_folds,

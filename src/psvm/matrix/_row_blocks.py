@@ -18,6 +18,7 @@ from .._validation import (
     check_weights,
     shown,
 )
+from ._delayed import is_dask
 from ._moments import Moments
 from ._storage import stacked_rows
 
@@ -45,11 +46,12 @@ class RowBlocks:
 
     Parameters
     ----------
-    source : array, memory map, sparse matrix, list, callable or iterable
-        The rows X, which are cut into blocks; or blocks as tuples ``(X, y)`` or ``(X, y, weights)``
-        in a list or any other collection that can be read repeatedly, or from a callable that
-        returns a new iterator of blocks each time. An iterator, such as a generator, can be read
-        only once; landmarks and scaling then come from its first blocks.
+    source : array, memory map, sparse matrix, dask collection, list, callable or iterable
+        The rows X, which are cut into blocks, or whose chunks are the blocks; or blocks as tuples
+        ``(X, y)`` or ``(X, y, weights)`` in a list or any other collection that can be read
+        repeatedly, or from a callable that returns a new iterator of blocks each time. An iterator,
+        such as a generator, can be read only once; landmarks and scaling then come from its first
+        blocks.
     y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
         Labels or regression targets, if `source` is X.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -102,7 +104,11 @@ class RowBlocks:
         self.checkpoint, self.qr = checkpoint, qr
         self.memory, self._names, self._used = memory, names, False
         self.feature_names: np.ndarray | None = None
-        if y is not None:
+        self._chunks: Any = None
+        if is_dask(source):
+            self._chunks = _chunks_of(source, y, sample_weight, checkpoint, qr)
+            self._open, self.rereadable = self._chunks.__iter__, True
+        elif y is not None:
             self._open, self.rereadable = _cutter(source, y, sample_weight, memory), True
         elif _has_shape(source):
             raise ValueError(
@@ -113,6 +119,11 @@ class RowBlocks:
             raise ValueError("The weights of blocks belong in the blocks: (X, y, weights).")
         else:
             self._open, self.rereadable = _opener(source)
+
+    @property
+    def rows(self) -> Any:
+        """These blocks; of a dask collection `DaskRows`, which are summed where they are."""
+        return self if self._chunks is None else self._chunks
 
     def __iter__(self) -> Iterator[RowBlock]:
         if self._used and not self.rereadable:
@@ -132,6 +143,19 @@ class RowBlocks:
                 yield block
         if start == 0:
             raise ValueError("There are no rows in the blocks.")
+
+
+def _chunks_of(X, y, sample_weight, checkpoint, qr):
+    """The rows of a dask collection with the options of a fit."""
+    from ._dask_rows import DaskRows
+
+    if y is None:
+        raise ValueError("RowBlocks of a dask collection need y.")
+    if checkpoint is not None:
+        raise ValueError("checkpoint is for blocks that are read one by one, not for chunks.")
+    chunks = DaskRows(X, y, sample_weight)
+    chunks.qr = qr
+    return chunks
 
 
 def moments_of_blocks(blocks):

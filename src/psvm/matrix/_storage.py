@@ -230,6 +230,18 @@ def hashed_folds(hashes, n_folds):
     return (_scrambled(hashes ^ np.uint64(0x94D049BB133111EB)) % np.uint64(n_folds)).astype(np.intp)
 
 
+def drawn_hashes(hashes, count):
+    """The places of so many distinct hashes, increasing, drawn by their content.
+
+    The draw has nothing to do with the order of the hashes, by which landmarks and folds are drawn.
+    Of fewer hashes it takes those that it takes of all, as far as they are there.
+    """
+    if len(hashes) <= count:
+        return np.arange(len(hashes))
+    order = np.argsort(_scrambled(hashes ^ np.uint64(0xD6E8FEB86659FD93)), kind="stable")
+    return np.sort(order[:count])
+
+
 def stored_bytes(*arrays):
     """Bytes that arrays and sparse matrices hold: what dask must know of what it moves."""
     total = 0

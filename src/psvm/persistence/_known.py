@@ -48,9 +48,7 @@ from ._registry import Entry, Registry
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
 """Certificates and values as long as the training data; their numbers are kept elsewhere."""
-NOT_NEEDED = frozenset(
-    ("landmarks_", "_prepared_support", "plan_", "sums_", "_survey", "fold_errors_")
-)
+NOT_NEEDED = frozenset(("landmarks_", "_prepared_support", "plan_", "sums_", "_survey"))
 """May be as long as the training data, serves more rows only, or is made again."""
 
 

@@ -101,7 +101,7 @@ def save_moments(site: SiteMoments, path: StrPath) -> None:
     sums = site.sums
     parts = {
         "folds": [_moments_content(fold) for fold in sums.folds],
-        "rest": _moments_content(sums.rest),
+        "rest": [_moments_content(part) for part in sums.rest],
         "n_rows": sums.n_rows,
         "n_terms": sums.n_terms,
     }
@@ -189,7 +189,7 @@ def _as_site(content, name):
     def part(given):
         return None if given is None else Moments(**given, n_targets=plan.n_targets)
 
-    folds = tuple(part(given) for given in sums["folds"])
-    found = FoldMoments(folds, part(sums["rest"]), sums["n_rows"], plan.key, sums["n_terms"])
+    folds, rest = (tuple(part(given) for given in sums[name]) for name in ("folds", "rest"))
+    found = FoldMoments(folds, rest, sums["n_rows"], plan.key, sums["n_terms"])
     check_sums(State(found), plan)
     return SiteMoments(plan, found, name)

@@ -15,7 +15,7 @@ def check_plan(state):
     """Landmarks, classes and numbers that fit each other."""
     plan = state.model
     n = state.count("n_features", least=1)
-    state.require(state.count("n_folds", least=2) <= MOST_FOLDS, "it has too many folds")
+    state.require(state.count("n_folds", least=0) <= MOST_FOLDS, "it has too many folds")
     ok = plan.dtype in (np.dtype(np.float64), np.dtype(np.float32))
     state.require(ok, f"its precision is {plan.dtype!r}")
     _check_target(state)
@@ -57,22 +57,39 @@ def _check_landmarks(state, n):
     values = stored_values(objects)
     ok = values.dtype in (np.float64, np.float32) and np.isfinite(values).all()
     state.require(ok, "its landmarks are not numbers")
+    _check_object_classes(state, shape[0])
     checked = kernel.check_objects(objects)
     state.require(checked.shape == shape, "its landmarks are of a wrong kind")
     plan.columns(objects[:1])  # kernel values exist
     return shape[0]
 
 
+def _check_object_classes(state, n_objects):
+    """The class of each landmark, or None."""
+    plan = state.model
+    if plan.object_classes is not None:
+        state.require(plan.classes is not None, "its landmarks have classes, but it has none")
+        codes = state.array("object_classes", (n_objects,), kinds="iu")
+        ok = ((codes >= 0) & (codes < len(plan.classes))).all()
+        state.require(ok, "the classes of its landmarks are wrong")
+
+
 def check_sums(state, plan):
-    """Sums that rows can have, of each fold."""
+    """Sums that rows can have, of each class of each fold."""
     sums = state.model
     state.count("n_rows", least=1)
     state.count("n_terms", least=1)
-    state.require(len(sums.folds) == plan.n_folds, "the number of folds is wrong")
-    parts = [part for part in (*sums.folds, sums.rest) if part is not None]
+    n_classes = plan.n_classes
+    state.require(len(sums.folds) == plan.n_folds * n_classes, "the number of folds is wrong")
+    state.require(len(sums.rest) == n_classes, "the number of classes is wrong")
+    parts = [(i % n_classes, part) for i, part in enumerate((*sums.folds, *sums.rest))]
+    parts = [(code, part) for code, part in parts if part is not None]
     state.require(len(parts) > 0, "there are no rows")
-    for part in parts:
+    for code, part in parts:
         _check_moments(type(state)(part), plan)
+        own = np.where(np.arange(plan.n_targets) == code, 1.0, -1.0)
+        ok = n_classes == 1 or (np.abs(part.target_means - own) <= ROUNDING).all()
+        state.require(ok, "sums of a class have rows of another one")
 
 
 def _check_moments(state, plan):
@@ -94,13 +111,13 @@ def _check_moments(state, plan):
     state.require(
         (np.abs(S) <= np.outer(norms, norms) + room).all(), "cross products are too large"
     )
-    _check_definite(state, S, norms)
+    _check_definite(state, S, np.where(squares > ROUNDING * size, norms, 0.0))
     if plan.classes is not None:
         _check_labels(state, plan)
 
 
 def _check_definite(state, S, norms):
-    """Correlations are positive semidefinite."""
+    """Correlations are positive semidefinite; norms are 0 for columns that hardly vary."""
     used = np.flatnonzero(norms > 0)
     if len(used):
         R = S[np.ix_(used, used)] / norms[used] / norms[used, None]
