@@ -1,7 +1,6 @@
 """Machines of which only sums over the rows are known, and the K-values of some rows."""
 
 from dataclasses import replace
-from functools import cached_property
 from time import perf_counter
 
 import numpy as np
@@ -68,7 +67,11 @@ class SumsMachine(Machine):
         self.moments, self.columns, self.C, self.classifies = moments, columns, C, classifies
         self.tol, self.judged, self.numbers = tol, judged, numbers
         self.parts, self.n_distinct = folds, n_rows if judged is None else len(judged.weights)
-        self.means, self.norms, self.b = moments.means, moments.norms, float(moments.target_means[0])
+        self.means, self.norms, self.b = (
+            moments.means,
+            moments.norms,
+            float(moments.target_means[0]),
+        )
         self.products, self.l, self.n_terms = moments.Q, moments.correlations(), n_terms
         self.largest = float(np.abs(self.l).max(initial=0.0))
         self.total, self.yy = moments.weight, float(moments.target_squares[0])
@@ -79,7 +82,9 @@ class SumsMachine(Machine):
 
     def path(self, epsilons):
         """Solutions of all rows, as long as their sums have the digits for them."""
-        for epsilon, alpha in zip(epsilons, exact_path(self.products, self.l, self.C, epsilons), strict=True):
+        for epsilon, alpha in zip(
+            epsilons, exact_path(self.products, self.l, self.C, epsilons), strict=True
+        ):
             if epsilon < epsilons[0] and self.rounding(alpha) > LOST * epsilon:
                 return
             yield alpha
@@ -94,7 +99,9 @@ class SumsMachine(Machine):
         """As for every machine; without rows to be judged, from the folds."""
         if source == "loo" and self.judged is None:
             source = "cv"
-        return None if source == "cv" and len(self.parts) < 2 else super().choose(source, rule, clock)
+        return (
+            None if source == "cv" and len(self.parts) < 2 else super().choose(source, rule, clock)
+        )
 
     def folds(self):
         """The folds of the sums, and their loss."""
@@ -104,7 +111,11 @@ class SumsMachine(Machine):
     def solve(self, epsilon, clock, start=None):
         """The solution with its certificate from the sums."""
         began = perf_counter()
-        (alpha,) = exact_path(self.products, self.l, self.C, np.array([epsilon])) if start is None else (start,)
+        (alpha,) = (
+            exact_path(self.products, self.l, self.C, np.array([epsilon]))
+            if start is None
+            else (start,)
+        )
         used = np.flatnonzero(alpha)
         F = alpha[used] @ self.products[used] - self.l
         coef, intercept = self.moments.coef(alpha)
@@ -127,8 +138,14 @@ class SumsMachine(Machine):
         """The solution with a certificate from products with the rows."""
         problem = {name: getattr(solution, name) for name in ("C", "epsilon", "coef", "intercept")}
         return products_solution(
-            solution.alpha, F[:, 0], self.l, float(squares[0, 0]), problem, self.tol,
-            source="rows", time=solution.time,
+            solution.alpha,
+            F[:, 0],
+            self.l,
+            float(squares[0, 0]),
+            problem,
+            self.tol,
+            source="rows",
+            time=solution.time,
         )
 
     def finish(self, solution, threshold, probability):

@@ -14,8 +14,8 @@ from .._progress import say
 from ._policy import POLICY
 
 EQUAL = 1e-6
-"""Losses that differ by less than this share are equal. Where the loss is flat, at the end of many
-walks, rounding would choose otherwise, and what it chose would depend on the order of the sums."""
+"""Losses that differ by less than this share are equal: towards least squares they still fall by
+less and less, and smaller differences may be rounding."""
 RULES = ("best", "sparse")
 
 
@@ -103,21 +103,22 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, ends=True):
 
 def choose(loss, losses, means, rule):
     """The place of the best point, or of the first that is as good within a standard error."""
-    best = _best(means)
+    best = smallest(means)
     if rule == "best":
         return best
     beyond = losses - losses[best]
     return int(np.argmax(means - means[best] <= loss.error(beyond) + EQUAL * abs(means[best])))
 
 
-def _best(means):
-    """The place of the smallest mean loss; of equal ones the first."""
-    return int(np.argmax(means <= means.min() + EQUAL * abs(means.min())))
+def smallest(means):
+    """The place of the first mean loss that is as small as any."""
+    least = np.min(means)
+    return int(np.argmax(means <= least + EQUAL * abs(least)))
 
 
 def _has_turned(loss, losses, means):
     """Whether the last points are worse than the best one, or have not been better for long."""
-    best = _best(np.array(means))
+    best = smallest(means)
     if len(means) - 1 - best >= POLICY.patience:
         return True
     if len(means) - 1 - best < 2:

@@ -63,8 +63,8 @@ class Group:
 
     def function(self):
         """The machines of the solution."""
-        solution = self.solution
-        alphas = solution.A.T if isinstance(self.machine, SharedSums) else solution.alpha[None]
+        shares = isinstance(self.machine, SharedSums)
+        alphas = self.solution.A.T if shares else [self.solution.alpha]
         fits = [self.moments.coef(alpha, t) for t, alpha in enumerate(alphas)]
         coefs, intercepts = zip(*fits, strict=True)
         middle = self.moments.target_means
