@@ -11,6 +11,7 @@ from sklearn.datasets import load_iris
 
 from psvm import PSVC, PSVR, MomentsPlan, RowBlocks, RowSurvey, fit_moments
 from psvm.choice import POLICY
+from psvm.kernels import Spectrum
 from psvm.matrix import drawn_hashes, row_hashes
 from psvm.solvers import WorkingSet
 
@@ -225,6 +226,35 @@ def test_what_needs_all_rows_has_them(rng):
     labels = np.column_stack([y == "far", X[:, 0] > 0]).astype(int)
     assert not hasattr(PSVC(landmarks=9, random_state=0, **given).fit(X, labels), "sums_")
     assert hasattr(PSVC(**given).fit(X, y), "sums_")
+
+
+def test_kernels_of_other_objects_are_refused_before_a_row_is_read():
+    def unread():
+        raise AssertionError("a row was asked for")
+
+    with pytest.raises(ValueError, match="vectors, which Spectrum"):
+        PSVC(kernel=Spectrum(3)).fit(RowBlocks(unread))
+
+
+@pytest.mark.parametrize("epsilon", ["cv", "aicc", 1e-4])
+def test_small_epsilons_have_a_certificate(epsilon, rng):
+    """The exact method may stall on its way from 0 to a small epsilon; a walk goes step by step."""
+    X = rng.normal(size=(2600, 3))
+    options = {"epsilon": epsilon, "epsilon_unit": "max"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        PSVC(**options).fit(X, np.digitize(X[:, 0], [-1, 0, 1]))
+        model = PSVR(**options).fit(X, np.sin(3 * X[:, 0]) + X[:, 1] ** 2)
+    K = model.plan_.columns(X)
+    K = (K - K.mean(axis=0)) / model.column_norms_
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2
+    F = K.T @ (K @ model.alpha_ - (y - y.mean()))
+    used = model.alpha_ != 0
+    epsilon = model.epsilon_
+    # Its tolerance, and what a residual of 2,600 rows has of rounding.
+    allowed = 1e-3 * epsilon + 1e-12 * np.abs(K.T @ (y - y.mean())).max()
+    assert np.abs(F).max() <= epsilon + allowed
+    assert np.abs(F + epsilon * np.sign(model.alpha_))[used].max() <= allowed
 
 
 def test_features_keep_their_names(rng):

@@ -10,6 +10,7 @@ from ._left_out import JudgedRows, Point
 from ._loss import FoldLoss
 from ._machine import Fitted, Machine, SharedMachines
 from ._policy import POLICY
+from ._walk import grid
 
 LOST = 0.1
 """A solution whose gradient may be off by more than this share of epsilon is noise."""
@@ -86,6 +87,11 @@ class SumsMachine(Machine):
                 return
             yield alpha
 
+    def _down_to(self, epsilon):
+        """Epsilons of a walk that ends with a given one: the exact method may stall far from 0."""
+        larger = grid(self.largest)
+        return np.append(larger[larger > epsilon], epsilon)
+
     def squares(self, alpha):
         """The sum of the squared residuals of a solution."""
         used = np.flatnonzero(alpha)
@@ -102,17 +108,15 @@ class SumsMachine(Machine):
 
     def folds(self):
         """The folds of the sums, and their loss."""
-        source = SumFolds(self.parts, self.total, self.C)
+        source = SumFolds(self.parts, self.total, self.C, self.path)
         return source, FoldLoss(source.weights, POLICY.least * self.yy / self.total)
 
     def solve(self, epsilon, clock, start=None):
         """The solution with its certificate from the sums."""
         began = perf_counter()
-        (alpha,) = (
-            exact_path(self.products, self.l, self.C, np.array([epsilon]))
-            if start is None
-            else (start,)
-        )
+        alpha = start
+        if start is None:
+            *_, alpha = exact_path(self.products, self.l, self.C, self._down_to(epsilon))
         used = np.flatnonzero(alpha)
         F = alpha[used] @ self.products[used] - self.l
         coef, intercept = self.moments.coef(alpha)
@@ -152,7 +156,7 @@ class SumsMachine(Machine):
         shift = 0.0
         if threshold == "loo" and len(self.parts) > 1:
             source, loss = self.folds()
-            point = next(source.points(np.array([solution.epsilon])))
+            *_, point = source.points(self._down_to(solution.epsilon))
             shift = float(loss.shifts(point.values)[0])
         constants = self.means, self.norms, self.b + shift
         return Fitted(self.columns, *constants, solution, solution.alpha, None, None)
@@ -170,10 +174,12 @@ class SumFolds:
     total : float
         The weight of all rows.
     C : float
+    path : callable
+        ``path(epsilons)`` yields solutions of all rows, as long as the sums have the digits.
     """
 
-    def __init__(self, folds, total, C):
-        self.folds, self.C = folds, C
+    def __init__(self, folds, total, C, path):
+        self.folds, self.C, self.path = folds, C, path
         self.weights = np.array([held.weight for _, held in folds])
         self.scales = [np.sqrt(part.weight / total) for part, _ in folds]
 
@@ -183,13 +189,13 @@ class SumFolds:
             exact_path(part.Q, part.correlations(), scale * self.C, scale * epsilons)
             for (part, _), scale in zip(self.folds, self.scales, strict=True)
         ]
-        for solutions in zip(*paths, strict=True):
+        for whole, *solutions in zip(self.path(epsilons), *paths, strict=False):
             values = np.empty((2, len(solutions)))
             for place, (alpha, (part, held)) in enumerate(zip(solutions, self.folds, strict=True)):
                 coef, intercept = part.coef(alpha)
                 values[0, place] = held.squared_error(coef, intercept) / held.weight
                 values[1, place] = held.target_means[0] - held.means @ coef - intercept
-            yield Point(values, max(map(np.count_nonzero, solutions)), None)
+            yield Point(values, max(map(np.count_nonzero, solutions)), whole)
 
 
 def rounding(moments, n_terms, A):

@@ -235,14 +235,12 @@ class PSVC(ClassifierMixin, BasePSVM):
     ) -> Self:
         """Fit the model to more rows, in addition to those that it has seen.
 
-        The first call fixes the kernel with its gamma and the landmarks, from its rows. The model
-        keeps sums over the rows, and a sample of them, but not the rows.
+        The first call fixes the kernel with its gamma and scales and the landmarks, from its rows.
+        The model keeps sums over the rows, and a sample of them, but not the rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
-            With ``RowBlocks(..., standardize=True)`` in the first call, features are scaled by the
-            mean and variance of its rows.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
         classes : array-like, default=None
@@ -414,14 +412,12 @@ class PSVR(RegressorMixin, BasePSVM):
     ) -> Self:
         """Fit the model to more rows, in addition to those that it has seen.
 
-        The first call fixes the kernel with its gamma and the landmarks, from its rows. The model
-        keeps sums over the rows, and a sample of them, but not the rows.
+        The first call fixes the kernel with its gamma and scales and the landmarks, from its rows.
+        The model keeps sums over the rows, and a sample of them, but not the rows.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features), or RowBlocks
-            With ``RowBlocks(..., standardize=True)`` in the first call, features are scaled by the
-            mean and variance of its rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
 

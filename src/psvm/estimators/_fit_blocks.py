@@ -20,7 +20,7 @@ from ._kernel import kernel_name
 from ._landmarks import MOST
 from ._moments_plan import MomentsPlan
 from ._passes import factor_rows, gathered_rows, sum_rows, survey_rows
-from ._plan_parts import scaling_of
+from ._plan_parts import check_takes_vectors, scaling_of
 from ._target import target_of
 
 
@@ -58,6 +58,7 @@ def fit_blocks(model, rows):
         The model, fitted.
     """
     check_psvm(model)
+    check_takes_vectors(model.kernel)
     if rows.qr and not rows.rereadable:
         raise ValueError("qr=True reads the rows once more, which an iterator does not allow.")
     if rows.checkpoint is not None:

@@ -48,6 +48,12 @@ def _check_names(names, n):
     return names.astype(object)
 
 
+def check_takes_vectors(kernel):
+    """Refuse kernels of other objects: blocks of rows are vectors."""
+    if isinstance(kernel, Kernel) and not kernel.takes_vectors:
+        raise ValueError(f"Blocks of rows are vectors, which {kernel!r} does not take.")
+
+
 def _check_possible(model, survey):
     """Refuse parameters with which nothing can be summed."""
     if model.kernel == "precomputed" and isinstance(model.kernel, str):
@@ -55,8 +61,7 @@ def _check_possible(model, survey):
             "kernel='precomputed' needs all rows at once. Use kernel='dyadic' for a matrix whose "
             "columns are other objects."
         )
-    if isinstance(model.kernel, Kernel) and not model.kernel.takes_vectors:
-        raise ValueError(f"Blocks of rows are vectors, which {model.kernel!r} does not take.")
+    check_takes_vectors(model.kernel)
     if isinstance(model.landmarks, str) and model.landmarks == "all":
         raise ValueError(
             "landmarks='all' needs all rows at once. Give a number of landmarks, or leave it out."
