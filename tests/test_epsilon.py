@@ -18,7 +18,15 @@ import psvm
 import walks
 from psvm import PSVC, PSVR, WorkingSet
 from psvm._folds import N_FOLDS, assign_folds
-from psvm.choice import POLICY, RowsMachine, SquaredLoss, _walk, choose, folds_by_content, grid, walk
+from psvm.choice import (
+    POLICY,
+    RowsMachine,
+    SquaredLoss,
+    choose,
+    folds_by_content,
+    grid,
+    walk,
+)
 from psvm.choice._left_out import Point
 from psvm.estimators import describe
 from psvm.kernels import RBF
@@ -257,8 +265,8 @@ def constant(y, values, weights):
     residual = y - np.clip(values, y.min() - reach, y.max() + reach)
     share = weights / weights.sum()
     mean = share @ residual
-    error = np.sqrt(np.square(share) @ np.square(residual - mean))
-    return mean * max(0.0, 1 - (error / mean) ** 2) if mean else 0.0
+    variance = POLICY.doubt * np.square(share) @ np.square(residual - mean)
+    return mean * max(0.0, 1 - variance / mean**2) if mean else 0.0
 
 
 def squared_losses(y, values, weights):

@@ -1,4 +1,4 @@
-"""Walks of fits, and the premise of equal choices: that no two points of a walk are nearly equal."""
+"""Walks of fits, and the premise of equal choices: no two points of a walk are nearly equal."""
 
 from contextlib import contextmanager
 from unittest import mock

@@ -135,7 +135,11 @@ class RowsMachine(Machine):
         self.description, self.y, self.C = description, y, C
         self.classifies, self.solver = classifies, solver
         self.problem = description.problem(y, C)
-        self.columns, self.b, self.largest = description.columns, self.problem.b, self.problem.epsilon_max
+        self.columns, self.b, self.largest = (
+            description.columns,
+            self.problem.b,
+            self.problem.epsilon_max,
+        )
         self.means, self.norms = self.problem.K.means, self.problem.K.norms
         self.total = description.weights.sum()
 
@@ -285,7 +289,9 @@ class SharedMachines:
         """The certified solution of all machines."""
         limit = {} if self.solver.max_iter is None else {"max_iter": self.solver.max_iter}
         Q, B, squares = self.products
-        return group_solve(Q, B, epsilon, self.solver.tol, squares, start=start, clock=clock, **limit)
+        return group_solve(
+            Q, B, epsilon, self.solver.tol, squares, start=start, clock=clock, **limit
+        )
 
     def finish(self, solution, threshold, probability):
         """The machines of a solution, as for `Machine.finish`."""

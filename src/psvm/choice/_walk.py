@@ -91,7 +91,9 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, ends=True):
         solutions.append(point.solution)
         share = epsilons[place] / epsilons[0] if epsilons[0] > 0 else 1.0
         say(f"epsilon {share:.2g} of the largest, {sizes[-1]} support objects")
-        if ends and (sizes[-1] >= most or means[-1] <= loss.least or _has_turned(loss, losses, means)):
+        if ends and (
+            sizes[-1] >= most or means[-1] <= loss.least or _has_turned(loss, losses, means)
+        ):
             break
         if clock.over:
             _warn_of_time(share)

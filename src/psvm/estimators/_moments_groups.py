@@ -106,7 +106,9 @@ def groups_of(model, plan, sums, survey, solver):
         rows, columns = (targets if pair else classes), plan.columns_of(targets if pair else None)
         some = lambda m, t=targets, c=columns: None if m is None else of_target(m, c, t)  # noqa: E731
         moments = some(sums.of_classes(rows))
-        folds = [(some(sums.without(f, rows)), some(sums.held_out(f, rows))) for f in range(sums.n_folds)]
+        folds = [
+            (some(sums.without(f, rows)), some(sums.held_out(f, rows))) for f in range(sums.n_folds)
+        ]
         folds = [fold for fold in folds if fold[0] is not None and fold[1] is not None]
         judged = None if sample is None else sample.judged(moments, targets, columns, rows)
         machine = SumsMachine(
@@ -120,7 +122,11 @@ def of_target(moments, columns, targets):
     """Moments of some columns and one target, or the target of -1 and +1 of a pair of classes."""
     P, index = moments.n_columns, np.asarray(columns)
     parts = np.concatenate([index, moments.n_columns + np.asarray(targets)])
-    origin, rest, cross = moments.origin[parts], moments.rest[parts], moments.cross[np.ix_(parts, parts)]
+    origin, rest, cross = (
+        moments.origin[parts],
+        moments.rest[parts],
+        moments.cross[np.ix_(parts, parts)],
+    )
     if len(targets) == 2:
         # (second - first) / 2
         change = np.zeros((len(parts), len(index) + 1))
@@ -160,7 +166,9 @@ class _Sample:
         variances = (np.bincount(number, self.weights[rows] * around) / total)[chosen]
         own = np.full(len(columns), -1)
         if self.objects is not None:
-            own = np.minimum(np.searchsorted(distinct[chosen], self.objects[columns]), len(chosen) - 1)
+            own = np.minimum(
+                np.searchsorted(distinct[chosen], self.objects[columns]), len(chosen) - 1
+            )
             own[distinct[chosen][own] != self.objects[columns]] = -1
         K = self.plan.columns(self.X[rows[first[chosen]]])
         K = K if len(columns) == K.shape[1] else K[:, columns]
