@@ -220,7 +220,7 @@ class Numbers:
     classifies = False
     alike = False
     """Each output may have its own noise."""
-    paired, shares = None, False
+    scheme, paired, shares = None, None, False
     """There are no classes."""
 
     y: np.ndarray
