@@ -284,6 +284,7 @@ def many(task, seed):
     return Case(seed, task, "rbf", {"tol": 1e-4}, X[:2100], y[:2100], X[2100:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["auto", "cv"])
 @pytest.mark.parametrize("task", ["two", "pairs", "ovr", "numbers"])
 def test_symmetries_of_many_rows(task, source):

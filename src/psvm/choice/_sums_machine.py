@@ -92,7 +92,7 @@ class SumsMachine(Machine):
 
     def folds(self):
         """The folds of the sums, and their loss."""
-        source = SumFolds(self.parts, self.total, self.C)
+        source = SumFolds(self.parts, self.total, self.C, self.path)
         return source, FoldLoss(source.weights, POLICY.least * self.yy / self.total)
 
     def solve(self, epsilon, clock, start=None):
@@ -150,10 +150,12 @@ class SumFolds:
     total : float
         The weight of all rows.
     C : float
+    path : callable
+        ``path(epsilons)`` yields solutions of all rows, as far as there are any.
     """
 
-    def __init__(self, folds, total, C):
-        self.folds, self.C = folds, C
+    def __init__(self, folds, total, C, path):
+        self.folds, self.C, self.path = folds, C, path
         self.weights = np.array([held.weight for _, held in folds])
         self.scales = [np.sqrt(part.weight / total) for part, _ in folds]
 
@@ -163,13 +165,13 @@ class SumFolds:
             exact_path(part.Q, part.correlations(), scale * self.C, scale * epsilons)
             for (part, _), scale in zip(self.folds, self.scales, strict=True)
         ]
-        for solutions in zip(*paths, strict=True):
+        for every, *solutions in zip(self.path(epsilons), *paths, strict=False):
             values = np.empty((2, len(solutions)))
             for place, (alpha, (part, held)) in enumerate(zip(solutions, self.folds, strict=True)):
                 coef, intercept = part.coef(alpha)
                 values[0, place] = held.squared_error(coef, intercept) / held.weight
                 values[1, place] = held.target_means[0] - held.means @ coef - intercept
-            yield Point(values, max(map(np.count_nonzero, solutions)), None)
+            yield Point(values, max(map(np.count_nonzero, solutions)), every)
 
 
 def rounding(moments, n_terms, A):
