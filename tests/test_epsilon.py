@@ -265,8 +265,8 @@ def constant(y, values, weights):
     residual = y - np.clip(values, y.min() - reach, y.max() + reach)
     share = weights / weights.sum()
     mean = share @ residual
-    error = np.sqrt(np.square(share) @ np.square(residual - mean))
-    return mean * max(0.0, 1 - (error / mean) ** 2) if mean else 0.0
+    variance = POLICY.doubt * np.square(share) @ np.square(residual - mean)
+    return mean * max(0.0, 1 - variance / mean**2) if mean else 0.0
 
 
 def squared_losses(y, values, weights):

@@ -7,8 +7,8 @@ to them, whose middle is the threshold and whose log loss is the loss. Several m
 against the rest have the shifts of numbers and the log loss of all values together.
 
 A shift counts only as far as it is certain: with a standard error s the shift d becomes
-``d max(0, 1 - s^2 / d^2)``. So a single row, whatever its value, moves no constant: it moves the
-mean by as much as the standard error.
+``d max(0, 1 - s^2 / d^2)``; that of numbers counts with `Policy.doubt` times s^2. So a single row,
+whatever its value, moves no constant: it moves the mean by as much as the standard error.
 """
 
 import numpy as np
@@ -43,9 +43,11 @@ class Loss:
     ----------
     least : float
         A mean loss that means no error.
+    doubt : float
+        What the variances of shifts are multiplied with.
     """
 
-    least = 0.0
+    least, doubt = 0.0, 1.0
 
     def __init__(self, weights, targets, ends=None):
         self.weights, self.targets = weights, targets
@@ -74,11 +76,13 @@ class Loss:
         residuals = self.targets - self.inside(values)
         means = residuals @ self.share
         variances = np.square(residuals - means[:, None]) @ np.square(self.share)
-        return certain(means, variances)
+        return certain(means, self.doubt * variances)
 
 
 class SquaredLoss(Loss):
     """The squared error of one machine; `variances` are those of the targets within groups."""
+
+    doubt = POLICY.doubt
 
     def __init__(self, weights, targets, variances=0.0, ends=None):
         super().__init__(weights, targets, ends)

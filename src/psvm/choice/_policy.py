@@ -27,6 +27,9 @@ class Policy:
     reach : float
         Values of held-out rows count as if they were at most so many ranges of the target beyond
         that range: close to interpolation they may be of any size.
+    doubt : float
+        The shift of the constant of numbers counts as if its variance were so many times as large:
+        where residuals have heavy tails, their mean is less certain than they say.
     least : float
         A walk ends when its loss is at most this share of that of a constant.
     judged : int
@@ -50,6 +53,7 @@ class Policy:
     turned: float = 2.0
     behind: float = 2.0
     reach: float = 1.0
+    doubt: float = 2.0
     least: float = 1e-10
     judged: int = 2000
     shared_relaxation: float = 0.75
