@@ -32,7 +32,8 @@ def fit_large(run):
     refuse_options(run, FOR_TABLES, "cannot be used with --memory")
     if params["target"] is None:
         raise click.UsageError("Name the column to predict: --target NAME.")
-    blocks = read_blocks(run)
+    scale = params["kernel"] != "dyadic" if params["scale"] is None else params["scale"]
+    blocks = read_blocks(run, standardize=scale)
     first = next(iter(blocks))
     task, _ = choose_task(run, first.y, params["target"])
     kernel = params["kernel"]
@@ -48,9 +49,8 @@ def fit_large(run):
         random_state=run.seed,
         **({"probability": params["probability"]} if classifies else {}),
     )
-    scale = kernel != "dyadic" if params["scale"] is None else params["scale"]
     with run.watched():
-        model.fit(blocks, standardize=scale)
+        model.fit(blocks)
     forget_names(model)
     names, n_columns = blocks.feature_names, first.X.shape[1]
     names = None if names is None else names.tolist()

@@ -62,7 +62,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
     >>> X, y = make_moons(150, noise=0.2, random_state=0)
     >>> model = PSVCCV().fit(X, y)
     >>> sorted(model.best_params_), len(model.cv_results_["params"]) > 2
-    (['C', 'gamma'], True)
+    (['C', 'gamma', 'kernel'], True)
     >>> bool(model.score(X, y) > 0.9 and model.n_support_ < 75)
     True
     """
