@@ -1,7 +1,7 @@
 """Leave-one-out values of solutions, from sums over all rows and some judged rows.
 
-At a solution with the free variables A let ``Q = K̃'K̃``, ``M = (Q_AA)^-1``, and for a row z of K̃ with
-the weight w of all weights W ::
+At a solution with the free variables A let ``Q = K̃'K̃``, ``M = (Q_AA)^-1``, and for a row z of K̃
+with the weight w of all weights W ::
 
     h = w (1 / W + z'M z),    B = M z
 
@@ -9,8 +9,8 @@ If A and its signs stay the same when the row leaves, its residual r becomes ``r
 columns a of A belong to the row, they leave as well. With the row taken out first,
 ``theta' = theta - B w r / (1 - h)`` and ``M' = M + B w B' / (1 - h)``, and then
 ``theta'' = theta' - M'_:a (M'_aa)^-1 theta'_a``; for one column the residual is
-``(r M_aa + B_a theta_a) / (M_aa (1 - h) + w B_a^2)``. Variables at the bound C stay there, unless they
-belong to the row: then the others take over their part.
+``(r M_aa + B_a theta_a) / (M_aa (1 - h) + w B_a^2)``. Variables at the bound C stay there, unless
+they belong to the row: then the others take over their part.
 
 Only z, the mean target and the weight of the row itself enter, beside sums over all rows. So these
 values are the same wherever the other rows are. Equal rows leave together: they are one judged row

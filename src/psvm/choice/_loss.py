@@ -1,14 +1,14 @@
 """What values of held-out rows are worth, and the constant that they ask for.
 
 New objects are not their own neighbours: where the diagonal of K is strong, all their values are
-shifted. The values of rows without their own part in the model show the shift. For numbers it is the
-mean of their residuals, and the loss is the squared error. For two classes a sigmoid is fitted to
-them, whose middle is the threshold and whose log loss is the loss. Several machines of one class
+shifted. The values of rows without their own part in the model show the shift. For numbers it is
+the mean of their residuals, and the loss is the squared error. For two classes a sigmoid is fitted
+to them, whose middle is the threshold and whose log loss is the loss. Several machines of one class
 against the rest have the shifts of numbers and the log loss of all values together.
 
 A shift counts only as far as it is certain: with a standard error s the shift d becomes
-``d max(0, 1 - s^2 / d^2)``. So a single row, whatever its value, moves no constant: it moves the mean
-by as much as the standard error.
+``d max(0, 1 - s^2 / d^2)``. So a single row, whatever its value, moves no constant: it moves the
+mean by as much as the standard error.
 """
 
 import numpy as np
@@ -107,7 +107,7 @@ class LogLoss(Loss):
         self.constant = log_odds(above, below, self.unit)
 
     def curve(self, values):
-        """Slope and middle of the sigmoid, and the variance of the middle; slope 0 if none rises."""
+        """Slope, middle and variance of the middle of the sigmoid; slope 0 if none rises."""
         inside = np.ascontiguousarray(self.inside(values))
         (slope,), (middle,) = sigmoids(inside, self.smoothed, self.share, np.inf)
         if not slope > 0:

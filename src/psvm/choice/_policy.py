@@ -22,8 +22,8 @@ class Policy:
         It ends as well when the loss exceeds the smallest one by so many standard errors of the
         paired difference, at two points in a row.
     behind : float
-        The walk of a further candidate ends as well when it has so many times the support objects of
-        the best one so far, and exceeds its loss by `turned` standard errors.
+        The walk of a further candidate ends as well when it has so many times the support objects
+        of the best one so far, and exceeds its loss by `turned` standard errors.
     reach : float
         Values of held-out rows count as if they were at most so many ranges of the target beyond
         that range: close to interpolation they may be of any size.
@@ -49,7 +49,7 @@ class Policy:
     judged: int = 2000
     shared_relaxation: float = 0.75
     race: int = 300
-    race_from: int = 1000
+    race_from: int = 600
     fallback: float = 0.1
 
 

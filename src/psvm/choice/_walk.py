@@ -1,7 +1,7 @@
 """Walks: solutions along decreasing epsilon, each with the loss of every held-out group of rows.
 
-All that is chosen is chosen by these losses. A source gives the points of a walk, a `Loss` says what
-their values are worth, and `walk` goes on until the loss has turned.
+All that is chosen is chosen by these losses. A source gives the points of a walk, a `Loss` says
+what their values are worth, and `walk` goes on until the loss has turned.
 """
 
 import warnings

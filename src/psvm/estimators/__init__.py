@@ -14,10 +14,12 @@ from ._fit_any import blocks_of, fit_prepared
 from ._fit_blocks import fit_survey, some_rows, streams
 from ._fit_moments import fit_moments
 from ._kernel import (
+    AUTO,
     GAMMA,
     MEASURED,
     KernelChoice,
     KernelMixin,
+    Scaling,
     choose_gamma,
     choose_kernel,
     gamma_for,

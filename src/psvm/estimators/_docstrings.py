@@ -41,8 +41,8 @@ Kernel or callable, default="auto"
     is any matrix, its columns are fixed descriptive objects.
 standardize : bool or "auto", default="auto"
     Whether the kernel sees features of mean 0 and variance 1 (sparse features are not centred);
-    "auto" standardises for ``kernel="auto"`` only. True is for radial, linear and polynomial kernels
-    by name. The columns of ``kernel="dyadic"`` are always standardised.
+    "auto" standardises for ``kernel="auto"`` only. True is for radial, linear and polynomial
+    kernels by name. The columns of ``kernel="dyadic"`` are always standardised.
 landmarks : array-like of shape (P, n_features), int, {"all", "kmeans", "random", "pca"} or \
 object with fit, default=None
     The descriptive vectors z_j. None means the distinct training vectors, or some of them if

@@ -30,12 +30,9 @@ def streams(model, X, target):
 
     There are more of them than describe, and nothing asks for all rows at once.
     """
-    if (
-        X.shape[0] <= MOST
-        or model.solver != "auto"
-        or model.warm_start
-        or target.scheme == "multilabel"
-    ):
+    if X.shape[0] <= MOST or model.warm_start or not isinstance(model.solver, str):
+        return False
+    if target.classifies and target.scheme == "multilabel":
         return False
     name = kernel_name(model.kernel)
     if name == "dyadic":

@@ -30,9 +30,9 @@ def fit_moments(
 ) -> Any:
     """Fit a model to sums over rows.
 
-    With ``epsilon="auto"`` the exact path is judged by leave-one-out values of the sample of rows in
-    the survey. Without a survey, or with "cv", it is judged by the folds of the sums: the squared
-    error of the rows of a fold follows from its sums.
+    With ``epsilon="auto"`` leave-one-out values of rows in the survey choose epsilon. Without a
+    survey, or with "cv", the folds of the sums do: the squared error of the rows of a fold follows
+    from its sums.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ FITTED = ("cluster_centers_", "means_", "components_")
 MOST = 2_000
 """Up to so many distinct training objects describe unless the user says which."""
 FEW, FEWEST, WORK = 700, 500, 3e10
-"""Of just over `MOST`, so many describe, slowly more with their number, as far as that many products
-of kernel values in a Gram matrix allow, but at least `FEWEST`."""
+"""Of just over `MOST`, so many describe, slowly more with their number, as far as that many
+products of kernel values in a Gram matrix allow, but at least `FEWEST`."""
 LARGE = 20_000
 """From so many rows on, centres are found from small batches of them."""
 

@@ -109,12 +109,13 @@ def groups_of(model, plan, sums, survey, solver):
     for targets in tasks:
         pair = len(targets) == 2
         rows, columns = (targets if pair else classes), plan.columns_of(targets if pair else None)
-        some = lambda m, t=targets, c=columns: None if m is None else of_target(m, c, t)  # noqa: E731
-        moments = some(sums.of_classes(rows))
+        moments = of_target(sums.of_classes(rows), columns, targets)
+        folds = [(sums.without(f, rows), sums.held_out(f, rows)) for f in range(sums.n_folds)]
         folds = [
-            (some(sums.without(f, rows)), some(sums.held_out(f, rows))) for f in range(sums.n_folds)
+            tuple(of_target(part, columns, targets) for part in fold)
+            for fold in folds
+            if fold[0] is not None and fold[1] is not None
         ]
-        folds = [fold for fold in folds if fold[0] is not None and fold[1] is not None]
         judged = None if sample is None else sample.judged(moments, targets, columns, rows)
         machine = SumsMachine(
             moments, columns, model.C, plan.classes is not None, solver.tol, judged, folds, *numbers
@@ -125,7 +126,7 @@ def groups_of(model, plan, sums, survey, solver):
 
 def of_target(moments, columns, targets):
     """Moments of some columns and one target, or the target of -1 and +1 of a pair of classes."""
-    P, index = moments.n_columns, np.asarray(columns)
+    index = np.asarray(columns)
     parts = np.concatenate([index, moments.n_columns + np.asarray(targets)])
     origin, rest, cross = (
         moments.origin[parts],
@@ -138,7 +139,6 @@ def of_target(moments, columns, targets):
         change[: len(index), : len(index)] = np.eye(len(index))
         change[-2:, -1] = -0.5, 0.5
         origin, rest, cross = change.T @ origin, change.T @ rest, change.T @ cross @ change
-    del P
     return Moments(moments.weight, origin, rest, cross, 1)
 
 
@@ -157,7 +157,7 @@ class _Sample:
         self.objects = None if plan.objects is None else row_hashes(plan.objects)
 
     def judged(self, moments, targets, columns, classes):
-        """The judged rows of some classes: of many distinct ones, some that are drawn by content."""
+        """The judged rows of some classes: of many distinct ones, some drawn by content."""
         rows = np.flatnonzero(np.isin(self.codes, list(classes)) & (self.weights > 0))
         distinct, first, number = np.unique(
             self.hashes[rows], return_index=True, return_inverse=True

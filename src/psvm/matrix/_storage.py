@@ -172,7 +172,7 @@ def row_digests(X, *, unordered=False):
 
 
 LAST, HALF = np.uint64(12), np.uint64(1 << 11)
-"""Bits of a double that are rounded away before it is hashed, and half of the last one that stays."""
+"""Bits of a double that are rounded away before it is hashed, and half of the last that stays."""
 
 
 def row_hashes(X):

@@ -29,6 +29,7 @@ from .._typing import Axes, MatrixLike
 from .._validation import shown
 from ..choice import RULES
 from ..estimators import (
+    AUTO,
     GAMMA,
     MEASURED,
     KernelChoice,
@@ -47,7 +48,7 @@ from ..estimators import (
     target_of,
 )
 from ..kernels import Kernel
-from ._candidates import as_list, has_gamma
+from ._candidates import as_list, has_gamma, kernels_of
 from ._search import Search, table_of
 
 FEWEST, LEVEL = 3, 0.01
@@ -79,9 +80,10 @@ class KernelChoices(KernelChoice):
             raise ValueError(f"{name} must not be an empty list.")
         for kernel in kernels:
             super().__call__(name, kernel)
-        if len(kernels) > 1 and any(k in MEASURED for k in kernels if isinstance(k, str)):
+        alone = (AUTO, *MEASURED)
+        if len(kernels) > 1 and any(k in alone for k in kernels if isinstance(k, str)):
             raise ValueError(
-                f"{name} must not mix kernels of vectors with 'precomputed' or 'dyadic'."
+                f"{name} must not mix kernels with 'auto', 'precomputed' or 'dyadic'."
             )
 
 
@@ -108,7 +110,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         "n_jobs": Jobs(),
         "results_file": Optional(FilePath()),
         "verbose": Flag(),
-        "kernel": KernelChoices(*MEASURED),
+        "kernel": KernelChoices(AUTO, *MEASURED),
     }
     """Of the search; the other parameters are those of the model."""
     _model: Any = None
@@ -127,7 +129,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight):
         check_parameters(self)
         given = {name: getattr(self, name) for name in self._shared}
-        model = self._model(**given, kernel=as_list(self.kernel)[0], rule=self.rule)
+        model = self._model(**given, kernel=kernels_of(self)[0], rule=self.rule)
         check_psvm(model)
         self._check_search()
         with progress(type(self).__name__, self.verbose):
@@ -179,7 +181,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         shares = getattr(self, "multi_class", None) == "shared"
         if shares and (not Cs or np.isfinite(Cs).any()):
             raise ValueError(f"multi_class='shared' needs Cs=[inf], got {shown(self.Cs)}.")
-        kernels = as_list(self.kernel)
+        kernels = kernels_of(self)
         if self.gammas is not None and not any(map(has_gamma, kernels)):
             raise ValueError(f"gammas must be None: kernel={self.kernel!r} has no gamma.")
 
@@ -239,7 +241,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
 
 def warn_of_edge(options, results, best):
-    """Warn if the chosen gamma is at the end of those tried, and still better than its neighbour."""
+    """Warn if the chosen gamma is at the end of a grid, and still better than its neighbour."""
     if options.gammas is None:
         return
     C = best.params["C"]

@@ -4,17 +4,19 @@ from itertools import product
 
 import numpy as np
 
-from ..estimators import choose_gamma, kernel_name
+from ..estimators import AUTO, Scaling, kernel_name
 from ..kernels import WITH_GAMMA, Kernel
 
 FACTOR = 3.0
 """Between two neighbours of gamma."""
 START = 1.0, 1.0 / FACTOR
 """gamma in units of "scale" where a search starts."""
+EVERY = ("rbf", "laplacian", "linear")
+"""The kernels of ``kernel="auto"``."""
 FARTHEST = 4
 """Values of gamma that are added at each end, at most."""
 LEARNT = 0.9
-"""A candidate has learnt something if its loss is less than that share of the loss of a constant."""
+"""A candidate has learnt something if its loss is less than that share of that of a constant."""
 HALF, MOST_CS, TURNED = 0.5, 12, 2
 """Between two neighbours of C, the number of values that are tried beside infinity, at most, and
 how many in a row that are not better than the best one end the walk."""
@@ -26,6 +28,12 @@ def as_list(value):
     return list(value) if several else [value]
 
 
+def kernels_of(options):
+    """The kernels of a search."""
+    kernels = as_list(options.kernel)
+    return list(EVERY) if kernels == [AUTO] else kernels
+
+
 def has_gamma(kernel):
     """Whether the parameter gamma means something to a kernel."""
     return not isinstance(kernel, Kernel) and kernel_name(kernel) in WITH_GAMMA
@@ -34,27 +42,30 @@ def has_gamma(kernel):
 def first_candidates(options, X, weights):
     """The combinations that a search begins with, as parameters of the model."""
     found, Cs = [], [np.inf] if options.Cs is None else [float(C) for C in options.Cs]
-    for kernel in as_list(options.kernel):
-        gammas = ["scale"]
-        if has_gamma(kernel):
-            scale = choose_gamma("scale", X, weights)
-            gammas = [factor * scale for factor in START]
-            if options.gammas is not None:
-                gammas = [float(choose_gamma(gamma, X, weights)) for gamma in options.gammas]
+    kernels = kernels_of(options)
+    if any(map(has_gamma, kernels)):
+        scaling = Scaling.of(X, weights)
+        scaling = scaling.standardized if kernels == list(EVERY) else scaling
+        asked = START if options.gammas is None else options.gammas
+        unit = scaling.gamma("scale") if options.gammas is None else 1.0
+        widths = [unit * float(scaling.gamma(gamma)) for gamma in asked]
+    more = {"standardize": True} if as_list(options.kernel) == [AUTO] else {}
+    for kernel in kernels:
+        gammas = widths if has_gamma(kernel) else ["scale"]
         pairs = product(Cs, gammas)
-        found += [{"C": C, "gamma": gamma, "kernel": kernel} for C, gamma in pairs]
+        found += [{"C": C, "gamma": gamma, "kernel": kernel, **more} for C, gamma in pairs]
     return found
 
 
 def next_gammas(options, results):
-    """Further combinations: beyond the end of the widths that has the best one, if they are free.
+    """Further combinations: beyond the end of the widths that has the best one.
 
     While nothing is learnt, narrower kernels are tried: wide ones do not see what changes fast.
     """
     if options.gammas is not None:
         return []
     found = []
-    for place, kernel in enumerate(as_list(options.kernel)):
+    for place, kernel in enumerate(kernels_of(options)):
         mine = [r for r in results if r.kernel == place]
         if not has_gamma(kernel):
             continue

@@ -4,9 +4,9 @@ from .._docstrings import paragraphs
 
 PARAGRAPHS = paragraphs("""
 Cs : array-like or None, default=(inf,)
-    Bounds of the variables. None searches one: the other parameters are found without a bound, then
-    a half, a quarter, ... of the largest variable is tried with these, until two bounds in a row are
-    no better, at most twelve. Larger bounds would change nothing.
+    Bounds of the variables. None searches one: the other parameters are found without a bound,
+    then a half, a quarter, ... of the largest variable is tried with these, until two bounds in a
+    row are no better, at most twelve. Larger bounds would change nothing.
 gammas : array-like of float, "scale" or "auto", default=None
     Coefficients of kernels that have one, see `PSVC`. None starts with 1 and 1/3 times "scale"
     and adds one that is 3 times smaller or larger while the best one is at that end, or larger
@@ -29,8 +29,9 @@ n_jobs : int, default=None
 results_file : path-like, default=None
     A file that keeps the results of each candidate as soon as they are there. A search that was
     interrupted goes on from it; one with other data or parameters refuses it.
-kernel : str, Kernel, callable or list of these, default="rbf"
-    As for `{base}`; all kernels of a list are candidates.
+kernel : str, Kernel, callable or list of these, default="auto"
+    As for `{base}`; all kernels of a list are candidates. "auto" is the Gaussian, the Laplacian and
+    the linear kernel of standardised features.
 threshold, degree, coef0, theta, rho, zeta, landmarks, n_landmarks, random_state, \
 tol, max_iter, cache_size, dtype
     As for `{base}`. Landmarks other than the training vectors are found once, from all
@@ -38,8 +39,8 @@ tol, max_iter, cache_size, dtype
 epsilon_, C_, gamma_ : float
     The chosen values; epsilon in absolute units, one per machine if there are several.
 best_params_ : dict
-    The chosen parameters C, gamma and kernel: ``{base}(**best_params_)`` is the same model, if it
-    has the other parameters of the search.
+    The chosen parameters: ``{base}(**best_params_)`` is the same model, if it has the other
+    parameters of the search.
 best_score_, best_index_ : float, int
     Mean score of the chosen values and their place in the table.
 Cs_, gammas_ : ndarray

@@ -62,7 +62,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
     >>> X, y = make_moons(150, noise=0.2, random_state=0)
     >>> model = PSVCCV().fit(X, y)
     >>> sorted(model.best_params_), len(model.cv_results_["params"]) > 2
-    (['C', 'gamma', 'kernel'], True)
+    (['C', 'gamma', 'kernel', 'standardize'], True)
     >>> bool(model.score(X, y) > 0.9 and model.n_support_ < 75)
     True
     """
@@ -85,7 +85,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
         results_file: StrPath | None = None,
         verbose: bool = False,
         threshold: Literal["loo", "mean"] = "loo",
-        kernel: KernelLike | list[KernelLike] = "rbf",
+        kernel: KernelLike | list[KernelLike] = "auto",
         degree: float = 3,
         coef0: float = 0.0,
         theta: float = 1.0,
@@ -246,7 +246,7 @@ class PSVRCV(RegressorMixin, BaseCV):
         results_file: StrPath | None = None,
         verbose: bool = False,
         threshold: Literal["loo", "mean"] = "loo",
-        kernel: KernelLike | list[KernelLike] = "rbf",
+        kernel: KernelLike | list[KernelLike] = "auto",
         degree: float = 3,
         coef0: float = 0.0,
         theta: float = 1.0,

@@ -17,7 +17,7 @@ from .._threads import threads
 from ..choice import standard_error
 from ..estimators import Trial, check_psvm, digests_of, fit_prepared
 from ..solvers import Clock
-from ._candidates import TURNED, as_list, first_candidates, next_gammas, smaller_Cs
+from ._candidates import TURNED, first_candidates, kernels_of, next_gammas, smaller_Cs
 
 LEAST = 1e-12
 """The smallest probability of the log loss."""
@@ -142,7 +142,7 @@ class Search:
 
     def _judge(self, new):
         """Add the results of candidates; several are worked on at the same time."""
-        kernels = as_list(self.options.kernel)
+        kernels = kernels_of(self.options)
         places = [next(i for i, k in enumerate(kernels) if k is p["kernel"]) for p in new]
         keys = list(map(key_of, new, places))
         open_ = [i for i, key in enumerate(keys) if key not in self.journal.done]
