@@ -35,11 +35,11 @@ from reference import decided
 
 # Small lists, whose ends do not matter; `test_choice_at_an_edge_is_told` looks at them.
 pytestmark = pytest.mark.filterwarnings("ignore:The chosen:sklearn.exceptions.ConvergenceWarning")
-FEW = {"gammas": [0.5, 2.0]}
+FEW = {"kernel": "rbf", "gammas": [0.5, 2.0]}
 FOLDS = StratifiedKFold(4, shuffle=True, random_state=1)
 
 
-@parametrize_with_checks([PSVCCV(gammas=["scale"]), PSVRCV(gammas=["scale"], Cs=[10.0])])
+@parametrize_with_checks([PSVCCV(kernel="rbf", gammas=["scale"]), PSVRCV(gammas=["scale"], Cs=[10.0])])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -103,7 +103,7 @@ def log_losses(values, y):
 @pytest.mark.parametrize("C", [np.inf, 2.0])
 def test_scores_of_two_classes_are_the_log_loss_of_leave_one_out_values(C):
     X, y = moons()
-    model = PSVCCV(Cs=[C], gammas=[0.5, 2.0, 8.0]).fit(X, y)
+    model = PSVCCV(Cs=[C], kernel="rbf", gammas=[0.5, 2.0, 8.0]).fit(X, y)
     assert model.n_splits_ == 0
     for params, score in zip(
         model.cv_results_["params"], model.cv_results_["mean_test_score"], strict=True
@@ -115,7 +115,7 @@ def test_scores_of_two_classes_are_the_log_loss_of_leave_one_out_values(C):
 
 def test_scores_of_numbers_are_squared_errors_beside_those_of_a_constant():
     X, y = waves()
-    model = PSVRCV(gammas=[0.3, 1.0, 3.0]).fit(X, y)
+    model = PSVRCV(kernel="rbf", gammas=[0.3, 1.0, 3.0]).fit(X, y)
     n = len(y)
     constant = np.var(y) * (n / (n - 1)) ** 2  # each row is left out of the mean as well
     for params, score in zip(
@@ -135,7 +135,7 @@ def test_several_machines_are_judged_together():
         losses, sizes = [], []
         for i, j in ((0, 1), (0, 2), (1, 2)):
             rows = (y == i) | (y == j)
-            pair = PSVCCV(Cs=[params["C"]], gammas=[params["gamma"]]).fit(X[rows], y[rows])
+            pair = PSVCCV(Cs=[params["C"]], kernel="rbf", gammas=[params["gamma"]]).fit(X[rows], y[rows])
             losses.append(-pair.best_score_)
             sizes.append(rows.sum())
         assert -score == pytest.approx(np.average(losses, weights=sizes), rel=1e-6)
@@ -166,7 +166,7 @@ def test_scorers_judge_leave_one_out_values(scoring, metric):
         f = PSVC(**params, tol=1e-9).fit(X, y).loo_decision_
         assert decided(f)
         assert score == pytest.approx(metric(y, f > 0), abs=1e-12)
-    ranked = PSVCCV(scoring="roc_auc", gammas=[2.0]).fit(X, y)
+    ranked = PSVCCV(scoring="roc_auc", kernel="rbf", gammas=[2.0]).fit(X, y)
     f = PSVC(**ranked.best_params_, tol=1e-9).fit(X, y).loo_decision_
     assert ranked.best_score_ == pytest.approx(roc_auc_score(y, f), abs=1e-12)
 
@@ -174,7 +174,7 @@ def test_scorers_judge_leave_one_out_values(scoring, metric):
 def test_scores_are_near_those_of_real_leave_one_out():
     """Without a row the support changes as well, which the values do not know."""
     X, y = moons(60)
-    model = PSVCCV(gammas=[1.0]).fit(X, y)
+    model = PSVCCV(kernel="rbf", gammas=[1.0]).fit(X, y)
     one = PSVC(epsilon=model.epsilon_, gamma=1.0, kernel="rbf", threshold="mean")
     f = cross_val_predict(one, X, y, cv=LeaveOneOut(), method="decision_function")
     assert -model.best_score_ == pytest.approx(log_losses(f, y), rel=0.15)
@@ -232,7 +232,7 @@ def test_grid_search_chooses_the_same_regression():
 def test_weights_of_folds_are_those_of_cold_fits(rng):
     X, y = waves()
     cv, weights = KFold(3, shuffle=True, random_state=0), rng.uniform(0.5, 2.0, size=len(y))
-    model = PSVRCV(cv=cv, gammas=[1.0]).fit(X, y, weights)
+    model = PSVRCV(cv=cv, kernel="rbf", gammas=[1.0]).fit(X, y, weights)
     for f, (train, test) in enumerate(cv.split(X)):
         one = PSVR(kernel="rbf", gamma=1.0).fit(X[train], y[train], weights[train])
         error = np.average((one.predict(X[test]) - y[test]) ** 2, weights=weights[test])
@@ -245,7 +245,7 @@ def test_halving_search_works_and_finds_a_good_model():
     search = HalvingGridSearchCV(
         PSVC(epsilon_unit="max"), grid, factor=3, random_state=0, cv=FOLDS
     ).fit(X, y)
-    ours = PSVCCV(scoring="accuracy", gammas=grid["gamma"], cv=FOLDS)
+    ours = PSVCCV(scoring="accuracy", kernel="rbf", gammas=grid["gamma"], cv=FOLDS)
     assert search.best_score_ > 0.85
     assert ours.fit(X, y).best_score_ >= search.best_score_ - 0.05
 
@@ -285,7 +285,7 @@ def test_best_params_give_the_same_model(data, cv, rule):
 def test_sparse_rule_takes_the_fewest_objects_within_a_standard_error():
     X, y = moons(150)
     gammas = [0.2, 0.5, 1.0, 3.0, 9.0]
-    best, sparse = (PSVCCV(rule=rule, cv=5, gammas=gammas).fit(X, y) for rule in ("best", "sparse"))
+    best, sparse = (PSVCCV(rule=rule, cv=5, kernel="rbf", gammas=gammas).fit(X, y) for rule in ("best", "sparse"))
     assert sparse.n_support_ < best.n_support_
     table = sparse.cv_results_
     folds = np.array([table[f"split{i}_test_score"] for i in range(5)])
@@ -297,7 +297,7 @@ def test_sparse_rule_takes_the_fewest_objects_within_a_standard_error():
 
 def test_sparse_rule_without_folds_is_that_of_each_walk():
     X, y = moons(150)
-    best, sparse = (PSVCCV(rule=rule, gammas=[1.0]).fit(X, y) for rule in ("best", "sparse"))
+    best, sparse = (PSVCCV(rule=rule, kernel="rbf", gammas=[1.0]).fit(X, y) for rule in ("best", "sparse"))
     assert sparse.n_support_ < best.n_support_ and sparse.epsilon_ > best.epsilon_
     epsilons, losses = best.walks_[0]
     np.testing.assert_array_equal(losses, sparse.walks_[0][1])
@@ -321,6 +321,37 @@ def test_table_of_kernels_with_and_without_gamma():
     assert PSVCCV(kernel="linear").fit(X, y).gammas_.size == 0
 
 
+@pytest.mark.parametrize("cv", [None, 4])
+@pytest.mark.parametrize("data", [three, waves], ids=["classes", "numbers"])
+def test_default_kernels_are_those_of_standardised_features(data, cv):
+    """So units of features change nothing, and the chosen kernel is one of three."""
+    X, y = data()
+    search, plain = (PSVCCV, PSVC) if y.dtype.kind == "i" else (PSVRCV, PSVR)
+    model, units = search(cv=cv).fit(X, y), X * [1e-3, 1e4] + [5.0, -3e3]
+    assert set(model.cv_results_["param_kernel"]) == {"rbf", "laplacian", "linear"}
+    assert model.best_params_["standardize"]
+    other = search(cv=cv).fit(units, y)
+    scores = "mean_test_score"
+    # rounding of features that have lost digits to their means
+    np.testing.assert_allclose(model.cv_results_[scores], other.cv_results_[scores], rtol=1e-5)
+    one = plain(**other.best_params_).fit(units, y)
+    np.testing.assert_allclose(one.predict(units), other.predict(units), atol=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", ["cv", "aicc"])
+def test_models_compare_candidates_by_any_source(epsilon):
+    """With repeated rows and several machines, whose held-out groups are not the rows."""
+    X, y = load_iris(return_X_y=True)
+    for model in (PSVC(epsilon=epsilon).fit(X, y), PSVR(epsilon=epsilon).fit(X, y)):
+        losses = [row["loss"] for row in model.candidates_]
+        kernel = model.candidates_[int(np.argmin(losses))]["kernel"]
+        alone = clone(model).set_params(kernel=kernel, standardize=True)
+        gamma = model.candidates_[int(np.argmin(losses))]["gamma"] / X.shape[1]
+        alone.set_params(gamma=gamma).fit(X, y)
+        np.testing.assert_allclose(alone.epsilon_, model.epsilon_, rtol=1e-9)
+        np.testing.assert_array_equal(alone.predict(X), model.predict(X))
+
+
 def test_kernels_without_gamma_and_measured_matrices(rng):
     K = rng.normal(size=(60, 100))
     y = np.where(K[:, 7] - K[:, 42] > 0, "sick", "well")
@@ -338,7 +369,7 @@ def test_kernels_without_gamma_and_measured_matrices(rng):
 @pytest.mark.parametrize("cv", [None, FOLDS, list(FOLDS.split(*moons()))], ids=["loo", "cv", "list"])
 def test_precomputed_values_are_those_of_the_kernel(cv):
     X, y = moons()
-    vectors = PSVCCV(gammas=[2.0], Cs=[3.0, np.inf], cv=cv).fit(X, y)
+    vectors = PSVCCV(kernel="rbf", gammas=[2.0], Cs=[3.0, np.inf], cv=cv).fit(X, y)
     K = rbf_kernel(X, gamma=2.0)
     matrix = PSVCCV(kernel="precomputed", Cs=[3.0, np.inf], cv=cv).fit(K, y)
     scores = "mean_test_score"
@@ -365,14 +396,14 @@ def test_several_outputs_labels_and_classes():
 def test_shared_support_is_smaller_and_has_no_bound():
     X, y = load_iris(return_X_y=True)
     shared, pairs = (
-        PSVCCV(gammas=[0.2], multi_class=scheme).fit(X, y) for scheme in ("shared", "auto")
+        PSVCCV(kernel="rbf", gammas=[0.2], multi_class=scheme).fit(X, y) for scheme in ("shared", "auto")
     )
     assert len(shared.best_estimator_.solutions_) == 1
     assert len(pairs.best_estimator_.solutions_) == 3
     assert shared.score(X, y) > 0.9
     for Cs in ([10.0], None):
         with pytest.raises(ValueError, match=r"'shared' needs Cs=\[inf\]"):
-            PSVCCV(gammas=[0.2], Cs=Cs, multi_class="shared").fit(X, y)
+            PSVCCV(kernel="rbf", gammas=[0.2], Cs=Cs, multi_class="shared").fit(X, y)
 
 
 def test_rare_classes_need_not_be_in_every_fold():
@@ -380,7 +411,7 @@ def test_rare_classes_need_not_be_in_every_fold():
     X, y = np.vstack([X, [[3.0, 3.0], [3.1, 3.0]]]), np.append(y, [2, 2])
     folds = list(KFold(5, shuffle=True, random_state=0).split(X))
     folds[0] = (np.arange(60), np.arange(60, 62))  # no row of the class trains
-    model = PSVCCV(cv=folds, gammas=[1.0]).fit(X, y)
+    model = PSVCCV(cv=folds, kernel="rbf", gammas=[1.0]).fit(X, y)
     assert np.isfinite(model.best_score_) and model.classes_.tolist() == [0, 1, 2]
 
 
@@ -436,7 +467,7 @@ def test_many_rows_are_compared_by_some_and_fitted_to_all():
     assert model.score(X, y) > 0.9
     scored = PSVCCV(scoring="accuracy", **FEW).fit(X, y)
     assert scored.best_score_ > 0.9
-    folds = PSVCCV(cv=3, gammas=[0.5]).fit(X, y)
+    folds = PSVCCV(cv=3, kernel="rbf", gammas=[0.5]).fit(X, y)
     expected = cross_val_score(
         PSVC(probability=True, **folds.best_params_), X, y, cv=3, scoring="neg_log_loss"
     )
@@ -463,7 +494,7 @@ def test_walks_go_on_until_the_loss_has_turned():
     y = np.sin(2 * X[:, 0]) + X[:, 1] ** 2
     noisy, smooth = (y + noise * rng.normal(size=120) for noise in (0.5, 0.03))
     for target, low, high in ((noisy, 5e-4, 0.3), (smooth, 1e-8, 5e-4)):
-        model = quiet(PSVRCV(gammas=[0.5]), X, target)
+        model = quiet(PSVRCV(kernel="rbf", gammas=[0.5]), X, target)
         epsilons, losses = model.walks_[0]
         place = int(np.argmin(losses))
         assert low < epsilons[place] < high
@@ -479,7 +510,7 @@ def test_gammas_go_on_until_the_score_has_turned(n_features, frequency, least, m
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(150, n_features))
     y = np.sin(frequency * X).sum(axis=1) + 0.05 * rng.normal(size=150)
-    model = quiet(PSVRCV(), X, y)
+    model = quiet(PSVRCV(kernel="rbf"), X, y)
     units = model.gammas_ * n_features * X.var()
     np.testing.assert_allclose(units[1:] / units[:-1], 3.0)
     assert least < model.gamma_ * n_features * X.var() < most
@@ -555,9 +586,9 @@ def test_choice_at_an_edge_is_told():
     ]
     for gammas, message in cases:
         with pytest.warns(ConvergenceWarning, match=message):
-            PSVRCV(gammas=gammas, Cs=[1e3, np.inf]).fit(X, y)
-    quiet(PSVRCV(gammas=[1.0, 8.0, 60.0], Cs=[1.0, 100.0, 1e4]), X, y)
-    quiet(PSVRCV(gammas=[0.1]), X, y)
+            PSVRCV(kernel="rbf", gammas=gammas, Cs=[1e3, np.inf]).fit(X, y)
+    quiet(PSVRCV(kernel="rbf", gammas=[1.0, 8.0, 60.0], Cs=[1.0, 100.0, 1e4]), X, y)
+    quiet(PSVRCV(kernel="rbf", gammas=[0.1]), X, y)
 
 
 def test_path_is_drawn():
@@ -610,7 +641,7 @@ def stop_after(monkeypatch, count):
     [
         {"cv": 5, **FEW},
         {"gammas": [0.3, 1.0, 3.0], "kernel": ["rbf", "laplacian"]},
-        {"cv": 3, "gammas": [1.0], "Cs": None},
+        {"cv": 3, "kernel": "rbf", "gammas": [1.0], "Cs": None},
         {},
     ],
     ids=["folds", "leave-one-out", "C until it turns", "gammas until it turns"],
@@ -648,7 +679,7 @@ def test_file_of_another_search_is_refused(tmp_path):
     others = [
         (PSVCCV(results_file=path, **FEW), X + 1, y),
         (PSVCCV(results_file=path, **FEW), X, 1 - y),
-        (PSVCCV(results_file=path, gammas=[0.5]), X, y),
+        (PSVCCV(results_file=path, kernel="rbf", gammas=[0.5]), X, y),
         (PSVCCV(results_file=path, cv=3, **FEW), X, y),
         (PSVCCV(results_file=path, rule="sparse", **FEW), X, y),
         (PSVCCV(results_file=path, scoring="accuracy", **FEW), X, y),
@@ -667,7 +698,7 @@ def test_file_of_another_search_is_refused(tmp_path):
 def test_damaged_line_is_named(tmp_path):
     X, y = moons()
     path = tmp_path / "search.jsonl"
-    search = {"gammas": [0.2, 0.5, 1.0, 2.0, 4.0], "cv": 5}
+    search = {"kernel": "rbf", "gammas": [0.2, 0.5, 1.0, 2.0, 4.0], "cv": 5}
     PSVCCV(results_file=path, **search).fit(X, y)
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
@@ -753,7 +784,7 @@ X, y = make_moons(60, noise=0.2, random_state=0)
 limit = int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
-    PSVCCV(gammas=[0.2, 0.5, 1.0, 2.0, 4.0], cv=3, results_file=sys.argv[1]).fit(X, y)
+    PSVCCV(kernel="rbf", gammas=[0.2, 0.5, 1.0, 2.0, 4.0], cv=3, results_file=sys.argv[1]).fit(X, y)
 except OSError as error:
     print("refused", error)
 """

@@ -45,6 +45,8 @@ class Walk(NamedTuple):
     """Variables of all rows, or None where the source does not know them."""
     best: int
     """The chosen point."""
+    weights: np.ndarray
+    """Of the held-out groups, of shape (G,)."""
 
     @property
     def epsilon(self):
@@ -102,7 +104,7 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, rival=None):
             break
     losses, means, sizes = np.array(losses), np.array(means), np.array(sizes)
     best = choose(loss, losses, means, rule)
-    return Walk(epsilons[: len(means)], losses, means, sizes, solutions, best)
+    return Walk(epsilons[: len(means)], losses, means, sizes, solutions, best, loss.weights)
 
 
 def choose(loss, losses, means, rule):

@@ -17,6 +17,7 @@ from ._kernel import (
     AUTO,
     GAMMA,
     MEASURED,
+    SCALED,
     KernelChoice,
     KernelMixin,
     Scaling,

@@ -219,7 +219,8 @@ class Search:
             part, weights = self.target.part(train), self.weights[train]
             given = None if own is None else np.asarray(own, dtype=float)[train]
             X = self._rows(train)
-            model.n_features_in_ = X.shape[1]  # a square matrix has fewer columns
+            if model._kernel_name == "precomputed":
+                model.n_features_in_ = len(train)
             fit_prepared(model, X, part, weights, given)
             scores.append(self._score_of(model, train, test))
             sizes.append(float(model.n_support_))
