@@ -69,7 +69,11 @@ def test_choices_are_said_when_asked_for_and_a_pipe_is_quiet(data, capsys):
     assert capsys.readouterr().err == ""
     assert run(*fit, "--verbose") == 0
     said = capsys.readouterr().err
-    for words in ("2 classes", "--task", "RBF", "--kernel rbf", "standardised", "comma", "header"):
+    for words in ("2 classes", "--task", "Laplacian", "--kernel auto", "standardised", "comma"):
+        assert words in said
+    assert run(*fit, "--verbose", "--epsilon", "0.5") == 0
+    said = capsys.readouterr().err
+    for words in ("RBF", "--kernel rbf", "standardised", "header"):
         assert words in said
     assert run(*fit, "--quiet") == 0
     assert capsys.readouterr() == ("", "")
@@ -141,10 +145,12 @@ def test_cv_writes_all_predictions(data, capsys):
 def test_tune_saves_the_best_and_goes_on_from_its_results(data, capsys, tmp_path):
     tune = ("tune", "train.csv", "--target", "diagnosis", "--results", "s.jsonl", "--folds", "3")
     code, first = as_json(capsys, *tune, "--model", "m.psvm")
-    assert code == 0 and first["n_settings"] > 10
+    assert code == 0 and len(first["candidates"]) > 4
+    assert first["measure"] == "log loss of 3 folds"
+    assert first["best"]["loss"] == min(row["loss"] for row in first["candidates"])
     size = (tmp_path / "s.jsonl").stat().st_size
     code, again = as_json(capsys, *tune, "--model", "n.psvm")
-    assert again["chosen"] == first["chosen"]
+    assert again["candidates"] == first["candidates"] and again["chosen"] == first["chosen"]
     assert (tmp_path / "s.jsonl").stat().st_size == size
     assert run("predict", "m.psvm", "new.csv", "--output", "p.csv") == 0
 

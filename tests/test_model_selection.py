@@ -239,6 +239,18 @@ def test_weights_of_folds_are_those_of_cold_fits(rng):
         assert -model.cv_results_[f"split{f}_test_score"][0] == pytest.approx(error, rel=1e-6)
 
 
+def test_data_frames_are_searched_without_warnings():
+    pd = pytest.importorskip("pandas")
+    X, y = moons(60)
+    for cv in (None, 3):
+        model = quiet(PSVCCV(cv=cv, **FEW), pd.DataFrame(X, columns=["a", "b"]), y)
+        assert model.feature_names_in_.tolist() == ["a", "b"]
+        np.testing.assert_array_equal(
+            quiet(PSVCCV(cv=cv, **FEW), X, y).decision_function(X),
+            model.best_estimator_.decision_function(pd.DataFrame(X, columns=["a", "b"])),
+        )
+
+
 def test_halving_search_works_and_finds_a_good_model():
     X, y = moons(200)
     grid = {"epsilon": np.geomspace(1, 0.01, 6), "gamma": [0.5, 2.0, 8.0]}

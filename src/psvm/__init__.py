@@ -55,6 +55,7 @@ if _t.TYPE_CHECKING:
     from .sphered import SpheredSVCCV as SpheredSVCCV
 
 _ROOMS = {
+    "choice": (),
     "comparators": (),
     "estimators": (
         "PSVC",

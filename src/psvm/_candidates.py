@@ -40,9 +40,16 @@ class Candidates(NamedTuple):
         )
 
     @property
+    def count(self):
+        """How many there were, as the beginning of a sentence."""
+        return "1 candidate was" if len(self.rows) == 1 else f"{len(self.rows)} candidates were"
+
+    @property
     def verdict(self):
         """What was chosen, and why."""
         text = f"Chosen: {self.said(self.chosen)}"
+        if len(self.rows) == 1:
+            return f"{text}."
         if self.chosen == self.best:
             return f"{text}, the best."
         return (

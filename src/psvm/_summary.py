@@ -68,7 +68,7 @@ def found(model):
     if hasattr(model, "epsilon_"):
         rows.append(("epsilon", number(model.epsilon_)))
     for name in ("gamma_", "C_", "lam_"):
-        if hasattr(model, name):
+        if not isinstance(getattr(model, name, "none"), str):
             rows.append((name.rstrip("_"), number(getattr(model, name))))
     if hasattr(model, "parameters_"):
         rows.append(("bound", str(model.parameters_)))

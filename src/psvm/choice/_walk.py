@@ -20,7 +20,7 @@ CHEAP = 100
 RULES = ("best", "sparse")
 
 
-class Source(Protocol):
+class HeldOutSource(Protocol):
     """What gives values of held-out rows along a path.
 
     `LeaveOneOut` needs no other fit, `Folds` follows paths of parts of the rows.
@@ -49,12 +49,12 @@ class Walk(NamedTuple):
     """Of the held-out groups, of shape (G,)."""
 
     @property
-    def epsilon(self):
+    def epsilon(self) -> float:
         """The chosen epsilon."""
         return float(self.epsilons[self.best])
 
     @property
-    def solution(self):
+    def solution(self) -> Any:
         """The variables of all rows near the chosen epsilon."""
         return self.solutions[self.best]
 
@@ -70,7 +70,7 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, rival=None):
 
     Parameters
     ----------
-    source : Source
+    source : HeldOutSource
     loss : Loss
     epsilons : ndarray
         Decreasing.

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from .._candidates import candidates
-from ..estimators import is_measured, solutions, support_names, unwrap, unwrap_psvm, weights
+from ..estimators import is_measured, linear_kernel, solutions, support_names, unwrap, unwrap_psvm, weights
 from ._app import ExitCode
 from ._choices import feature_names
 
@@ -116,6 +116,8 @@ def novelty_threshold(model, X):
 
     machine = unwrap(model).machine
     if not X.shape[0] or not machine.n_support_ or machine.kernel == "dyadic":
+        return None
+    if linear_kernel(machine) is not None:  # a direction is no neighbourhood
         return None
     least = similarity_threshold(model, X)
     return least / 2 if least > 0 else least

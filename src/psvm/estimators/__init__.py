@@ -5,6 +5,7 @@ from ._base import (
     BasePSVM,
     PerColumnMixin,
     check_psvm,
+    linear_kernel,
     support_values,
 )
 from ._centres import cluster_centres

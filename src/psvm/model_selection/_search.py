@@ -219,6 +219,7 @@ class Search:
             part, weights = self.target.part(train), self.weights[train]
             given = None if own is None else np.asarray(own, dtype=float)[train]
             X = self._rows(train)
+            vars(model).pop("feature_names_in_", None)  # folds are arrays
             if model._kernel_name == "precomputed":
                 model.n_features_in_ = len(train)
             fit_prepared(model, X, part, weights, given)
