@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..estimators import cluster_centres, survey_rows
+from ..estimators import SCALED, cluster_centres, survey_rows
 from ..io import Table, numbers_schema
 from ..persistence import file_kind, load_moments, load_plan
 from ._choices import choose_task
@@ -25,17 +25,17 @@ def make_plan(run):
     with run.watched():
         survey, _ = survey_rows(blocks, labels=labels)
         _check_enough(survey, params)
+        scale = kernel in SCALED if params["scale"] is None else params["scale"]
         model = (PSVC if labels else PSVR)(
             kernel=kernel,
             gamma=params["gamma"],
+            standardize=scale,
             random_state=run.seed,
             **({} if kernel == "dyadic" else _landmarks(run, survey)),
         )
-        scale = kernel != "dyadic" if params["scale"] is None else params["scale"]
         return MomentsPlan.make(
             model,
             survey,
-            standardize=scale,
             n_folds=params["folds"],
             feature_names=blocks.feature_names,
         )

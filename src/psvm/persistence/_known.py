@@ -49,7 +49,7 @@ KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
 """Certificates and values as long as the training data; their numbers are kept elsewhere."""
 NOT_NEEDED = frozenset(
-    ("landmarks_", "_prepared_support", "plan_", "sums_", "_survey", "fold_errors_")
+    ("landmarks_", "_prepared_support", "plan_", "sums_", "_survey", "fold_errors_", "candidates_")
 )
 """May be as long as the training data, serves more rows only, or is made again."""
 
@@ -88,7 +88,7 @@ def _predictors():
         "pack": pack_psvm,
         "unpack": unpack_psvm,
     }
-    search = {"drop": SOLUTIONS | {"cv_results_"}, "pack": pack_search, "unpack": unpack_search}
+    search = {"drop": SOLUTIONS | {"cv_results_", "walks_"}, "pack": pack_search, "unpack": unpack_search}
     sphered = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
     plain = {"drop": SOLUTIONS}
     for cls, check, how in (
