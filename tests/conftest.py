@@ -20,7 +20,7 @@ def rng():
 def decides():
     """``decides(fit)``, the premise of equal choices: no choice of the fit is nearly a tie."""
 
-    def decides(fit, by=1e-5):
+    def decides(fit, by=1e-8):
         with walks.recorded() as found:
             fit()
         return walks.decided(found, by)

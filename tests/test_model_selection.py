@@ -39,7 +39,9 @@ FEW = {"kernel": "rbf", "gammas": [0.5, 2.0]}
 FOLDS = StratifiedKFold(4, shuffle=True, random_state=1)
 
 
-@parametrize_with_checks([PSVCCV(kernel="rbf", gammas=["scale"]), PSVRCV(gammas=["scale"], Cs=[10.0])])
+@parametrize_with_checks(
+    [PSVCCV(kernel="rbf", gammas=["scale"]), PSVRCV(gammas=["scale"], Cs=[10.0])]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -135,7 +137,9 @@ def test_several_machines_are_judged_together():
         losses, sizes = [], []
         for i, j in ((0, 1), (0, 2), (1, 2)):
             rows = (y == i) | (y == j)
-            pair = PSVCCV(Cs=[params["C"]], kernel="rbf", gammas=[params["gamma"]]).fit(X[rows], y[rows])
+            pair = PSVCCV(Cs=[params["C"]], kernel="rbf", gammas=[params["gamma"]]).fit(
+                X[rows], y[rows]
+            )
             losses.append(-pair.best_score_)
             sizes.append(rows.sum())
         assert -score == pytest.approx(np.average(losses, weights=sizes), rel=1e-6)
@@ -155,7 +159,8 @@ def test_outputs_count_the_same_in_any_unit():
 
 
 @pytest.mark.parametrize(
-    "scoring, metric", [("accuracy", accuracy_score), ("balanced_accuracy", balanced_accuracy_score)]
+    "scoring, metric",
+    [("accuracy", accuracy_score), ("balanced_accuracy", balanced_accuracy_score)],
 )
 def test_scorers_judge_leave_one_out_values(scoring, metric):
     X, y = moons()
@@ -297,7 +302,10 @@ def test_best_params_give_the_same_model(data, cv, rule):
 def test_sparse_rule_takes_the_fewest_objects_within_a_standard_error():
     X, y = moons(150)
     gammas = [0.2, 0.5, 1.0, 3.0, 9.0]
-    best, sparse = (PSVCCV(rule=rule, cv=5, kernel="rbf", gammas=gammas).fit(X, y) for rule in ("best", "sparse"))
+    best, sparse = (
+        PSVCCV(rule=rule, cv=5, kernel="rbf", gammas=gammas).fit(X, y)
+        for rule in ("best", "sparse")
+    )
     assert sparse.n_support_ < best.n_support_
     table = sparse.cv_results_
     folds = np.array([table[f"split{i}_test_score"] for i in range(5)])
@@ -309,7 +317,9 @@ def test_sparse_rule_takes_the_fewest_objects_within_a_standard_error():
 
 def test_sparse_rule_without_folds_is_that_of_each_walk():
     X, y = moons(150)
-    best, sparse = (PSVCCV(rule=rule, kernel="rbf", gammas=[1.0]).fit(X, y) for rule in ("best", "sparse"))
+    best, sparse = (
+        PSVCCV(rule=rule, kernel="rbf", gammas=[1.0]).fit(X, y) for rule in ("best", "sparse")
+    )
     assert sparse.n_support_ < best.n_support_ and sparse.epsilon_ > best.epsilon_
     epsilons, losses = best.walks_[0]
     np.testing.assert_array_equal(losses, sparse.walks_[0][1])
@@ -378,7 +388,9 @@ def test_kernels_without_gamma_and_measured_matrices(rng):
         assert model.score(words, labels) == 1.0
 
 
-@pytest.mark.parametrize("cv", [None, FOLDS, list(FOLDS.split(*moons()))], ids=["loo", "cv", "list"])
+@pytest.mark.parametrize(
+    "cv", [None, FOLDS, list(FOLDS.split(*moons()))], ids=["loo", "cv", "list"]
+)
 def test_precomputed_values_are_those_of_the_kernel(cv):
     X, y = moons()
     vectors = PSVCCV(kernel="rbf", gammas=[2.0], Cs=[3.0, np.inf], cv=cv).fit(X, y)
@@ -388,9 +400,7 @@ def test_precomputed_values_are_those_of_the_kernel(cv):
     np.testing.assert_allclose(matrix.cv_results_[scores], vectors.cv_results_[scores], rtol=1e-6)
     np.testing.assert_array_equal(matrix.support_, vectors.support_)
     # as exact as the final solve: 1e-4 of epsilon
-    np.testing.assert_allclose(
-        matrix.decision_function(K), vectors.decision_function(X), atol=1e-3
-    )
+    np.testing.assert_allclose(matrix.decision_function(K), vectors.decision_function(X), atol=1e-3)
 
 
 def test_several_outputs_labels_and_classes():
@@ -408,7 +418,8 @@ def test_several_outputs_labels_and_classes():
 def test_shared_support_is_smaller_and_has_no_bound():
     X, y = load_iris(return_X_y=True)
     shared, pairs = (
-        PSVCCV(kernel="rbf", gammas=[0.2], multi_class=scheme).fit(X, y) for scheme in ("shared", "auto")
+        PSVCCV(kernel="rbf", gammas=[0.2], multi_class=scheme).fit(X, y)
+        for scheme in ("shared", "auto")
     )
     assert len(shared.best_estimator_.solutions_) == 1
     assert len(pairs.best_estimator_.solutions_) == 3
@@ -438,7 +449,9 @@ def test_order_and_repetition_of_rows_change_nothing(rng, data):
     assert_same_choice(model, clone(search).fit(X[order], y[order]), X)
     times = rng.integers(1, 4, size=len(y))
     weighted = clone(search).fit(X, y, times)
-    assert_same_choice(weighted, clone(search).fit(*(np.repeat(a, times, axis=0) for a in (X, y))), X)
+    assert_same_choice(
+        weighted, clone(search).fit(*(np.repeat(a, times, axis=0) for a in (X, y))), X
+    )
     present = rng.random(len(y)) < 0.8
     without = clone(search).fit(X[present], y[present])
     assert_same_choice(without, clone(search).fit(X, y, present.astype(float)), X)

@@ -1,4 +1,4 @@
-"""Walks of fits, and the premise of equal choices: that no two points of a walk are nearly equal."""
+"""Walks of fits, and the premise of equal choices: no two points of a walk are nearly equal."""
 
 from contextlib import contextmanager
 from unittest import mock
@@ -6,34 +6,40 @@ from unittest import mock
 import numpy as np
 
 from psvm.choice import _machine
+from psvm.choice._walk import EQUAL
+
+SAME = 1e-11
+"""Mean losses that differ by a smaller share are those of one solution."""
 
 
 @contextmanager
 def recorded():
-    """A list of all walks within the context, and of their losses, in the order of their ends."""
+    """A list of all walks within the context, with their losses and rules."""
     found, original = [], _machine.walk
 
-    def walk(source, loss, *arguments, **options):
-        found.append((original(source, loss, *arguments, **options), loss))
-        return found[-1][0]
+    def walk(source, loss, epsilons, most, clock, rule="best", **options):
+        result = original(source, loss, epsilons, most, clock, rule, **options)
+        found.append((result, loss, rule))
+        return result
 
     with mock.patch.object(_machine, "walk", walk):
         yield found
 
 
-def decided(found, by=1e-6):
+def decided(found, by=1e-8):
     """Whether no choice of these walks hangs on a difference of losses by a share of `by`.
 
-    By the rule "best" the two smallest mean losses differ by more, by "sparse" no mean loss is that
-    near to the limit of one standard error either.
+    Two mean losses count as equal up to `EQUAL`, and by the rule "sparse" up to one standard error
+    more: none is near to that limit. Points that are the same but for rounding are no choice.
     """
-    for walk, loss in found:
-        order = np.argsort(walk.means)
-        best, size = order[0], by * max(np.abs(walk.means).max(), 1e-300)
-        if len(order) > 1 and walk.means[order[1]] - walk.means[best] < size:
-            return False
-        differences = walk.losses - walk.losses[best]
-        beyond = walk.means - walk.means[best] - loss.error(differences)
-        if np.abs(np.delete(beyond, best)).min(initial=np.inf) < size:
+    for walk, loss, rule in found:
+        best = walk.means.argmin()
+        beyond = walk.means - walk.means[best]
+        size = max(abs(walk.means[best]), 1e-300)
+        limit = EQUAL * size
+        if rule == "sparse":
+            limit = limit + loss.error(walk.losses - walk.losses[best])
+        near = np.abs(beyond - limit) < by * size
+        if (near & (beyond > SAME * size)).any():
             return False
     return True

@@ -102,7 +102,9 @@ def tried(model, most=10):
     for place in compared.order[:most]:
         cells = [f"{v:.3g}" if isinstance(v, float) else v for v in compared.rows[place]]
         mark = " class='psvm-chosen'" if place == compared.chosen else ""
-        lines.append(f"<tr{mark}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
+        lines.append(
+            f"<tr{mark}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+        )
     left = len(compared.rows) - len(lines)
     more = f", {left} more" if left > 0 else ""
     caption = f"<caption>candidates by the {escape(compared.measure)}{more}</caption>"

@@ -5,7 +5,15 @@ from dataclasses import replace
 import numpy as np
 
 from .._candidates import candidates
-from ..estimators import is_measured, linear_kernel, solutions, support_names, unwrap, unwrap_psvm, weights
+from ..estimators import (
+    is_measured,
+    linear_kernel,
+    solutions,
+    support_names,
+    unwrap,
+    unwrap_psvm,
+    weights,
+)
 from ._app import ExitCode
 from ._choices import feature_names
 

@@ -82,9 +82,7 @@ class KernelChoices(KernelChoice):
             super().__call__(name, kernel)
         alone = (AUTO, *MEASURED)
         if len(kernels) > 1 and any(k in alone for k in kernels if isinstance(k, str)):
-            raise ValueError(
-                f"{name} must not mix kernels with 'auto', 'precomputed' or 'dyadic'."
-            )
+            raise ValueError(f"{name} must not mix kernels with 'auto', 'precomputed' or 'dyadic'.")
 
 
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
@@ -219,7 +217,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         check_is_fitted(self)
         if self.n_splits_:
             raise ValueError(
-                "plot_path needs a search with cv=None: in each fold a model chooses its own epsilon."
+                "plot_path needs a search with cv=None: each fold chooses its own epsilon."
             )
         ax = new_axes(ax, "A path of losses")
         for place, (epsilons, losses) in enumerate(self.walks_):

@@ -131,8 +131,8 @@ class Search:
                 continue
             if len(np.unique(self.target.code[train][self.weights[train] > 0])) < 2:
                 raise ValueError(
-                    "The training rows of a fold have one class only. Use fewer folds or stratified "
-                    "ones."
+                    "The training rows of a fold have one class only. Use stratified folds, or "
+                    "fewer."
                 )
 
     def _error(self, result, best):
@@ -156,8 +156,7 @@ class Search:
                 self.best_trial = score, keys[i], trial
         done = self.journal.done
         self.results += [
-            Result(*candidate, done[key])
-            for key, *candidate in zip(keys, new, places, strict=True)
+            Result(*candidate, done[key]) for key, *candidate in zip(keys, new, places, strict=True)
         ]
 
     def _walk_C(self):

@@ -88,7 +88,11 @@ def _predictors():
         "pack": pack_psvm,
         "unpack": unpack_psvm,
     }
-    search = {"drop": SOLUTIONS | {"cv_results_", "walks_"}, "pack": pack_search, "unpack": unpack_search}
+    search = {
+        "drop": SOLUTIONS | {"cv_results_", "walks_"},
+        "pack": pack_search,
+        "unpack": unpack_search,
+    }
     sphered = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
     plain = {"drop": SOLUTIONS}
     for cls, check, how in (

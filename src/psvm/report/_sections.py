@@ -213,7 +213,9 @@ def _origin(machine):
 
 def _candidate_blocks(compared, search):
     """What was compared by held-out rows, what was chosen and why."""
-    rows = [[_text(v) if isinstance(v, str) else v for v in compared.rows[i]] for i in compared.order]
+    rows = [
+        [_text(v) if isinstance(v, str) else v for v in compared.rows[i]] for i in compared.order
+    ]
     text = f"{compared.count} compared by the {compared.measure}. {compared.verdict}"
     error = (
         "The standard error is that of the loss or score."
