@@ -1,4 +1,4 @@
-"""Choosing parameters by cross-validation, and the error of one model without its held-out rows."""
+"""Choosing parameters by held-out rows, and the error of one model without its held-out rows."""
 
 from ._candidates import EVERY
 from ._estimators import PSVCCV, PSVRCV
