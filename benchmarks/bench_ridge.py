@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from bench_search import FIRST, GRID, SETS, WIDTHS, fitted, prepared
 from datasets import data_dir
 from psvm import PSVC
-from psvm.estimators._judge import ClassesJudge, PairJudge
+from psvm.choice import ClassesLoss, LogLoss
 from psvm.solvers import exact_path
 from report import environment, markdown_table, write_section
 
@@ -49,18 +49,20 @@ class Rows:
         self.group = group.ravel()
         self.counts = np.bincount(self.group)
         self.pair = len(self.Y) == 1
-        kind, target = (PairJudge, self.Y[0]) if self.pair else (ClassesJudge, self.Y)
-        self.judge = kind(np.ones(len(y)), self.group, target)
+        self.loss = (LogLoss if self.pair else ClassesLoss)(self.counts, self.means(self.Y))
+
+    def means(self, values):
+        """Means over equal rows, of shape (T, G)."""
+        return np.array([np.bincount(self.group, v) for v in values]) / self.counts
 
     def verdict(self, fit, leverage):
         """The loss of the values without each row, and what they add to the constant."""
         residual = self.Y - fit
-        mean = np.array([np.bincount(self.group, r) for r in residual]) / self.counts
-        mean = mean[:, self.group]
+        mean = self.means(residual)[:, self.group]
         left = np.maximum(1.0 - self.counts[self.group] * leverage, 1e-10)
         values = self.Y - (residual - mean) - mean / left
-        losses, shifts = self.judge(values if self.pair else values[None])
-        return float(self.judge.mean(losses)[0]), np.ravel(shifts)
+        losses, shifts = self.loss(self.means(values))
+        return float(self.loss.mean(losses)), shifts
 
     def error(self, f, shifts, y):
         """Percent of wrong answers for decision values of new rows."""
@@ -125,7 +127,7 @@ class Refit:
             return
         for epsilon in EPSILONS_SHARED:
             model = PSVC(gamma=self.gamma, epsilon=epsilon, epsilon_unit="max", landmarks="all")
-            model.set_params(multi_class="shared", relaxation=0.0, threshold="mean")
+            model.set_params(multi_class="shared", threshold="mean")
             yield np.flatnonzero(
                 model.fit(self.centres, self.rows.y[self.rows.first]).alpha_.any(0)
             )

@@ -156,38 +156,44 @@ def test_prediction_has_the_figures_of_the_fit(data, capsys):
     assert result["RMSE"] == pytest.approx(np.sqrt(np.mean(error**2)))
 
 
-def test_tune_tells_the_best_from_the_chosen(data, capsys):
-    code, result = as_json(capsys, "tune", "numbers.csv", *FIT)
-    best, chosen = result["best"], result["chosen"]
-    assert code == 0 and best["RMSE"] <= chosen["RMSE"]
-    assert chosen["gamma"] != best["gamma"] or chosen["n_support"] <= best["n_support"]
-    assert run("tune", "numbers.csv", *FIT, "--verbose") == 0
-    said = capsys.readouterr()
-    if best == chosen:
-        assert ", also the best" in said.out
-    else:
-        assert re.search(r"^best +epsilon share", said.out, re.M)
-        fewer = chosen["n_support"] < best["n_support"]
-        why = "fewer support objects" if fewer else "a safer width of the kernel"
-        assert f"not clearly worse than the best, with {why}" in said.out
-    model = psvm.load("m.psvm")[-1]
-    share = re.search(r"epsilon is ([\d.e-]+), a share of ([\d.e-]+) of ([\d.e-]+)", said.err)
-    assert float(share[1]) == pytest.approx(model.epsilon_, rel=1e-3)
-    assert float(share[2]) * float(share[3]) == pytest.approx(model.epsilon_, rel=1e-2)
+def test_fit_and_tune_say_what_was_compared(data, capsys):
+    X, y, _ = data
+    for command in ("fit", "tune"):
+        code, result = as_json(capsys, command, "classes.csv", *FIT)
+        losses = [row["loss"] for row in result["candidates"]]
+        assert code == 0 and result["measure"] == "log loss of leave-one-out values"
+        assert result["chosen"] == result["best"] and result["best"]["loss"] == min(losses)
+        assert {row["kernel"] for row in result["candidates"]} == {"rbf", "laplacian", "linear"}
+        assert run(command, "classes.csv", *FIT) == 0
+        said = capsys.readouterr().out
+        assert f"tried            {len(losses)} candidates, by the log loss of leave" in said
+        assert f"Chosen: kernel {result['chosen']['kernel']}, " in said
+        assert f"loss {min(losses):.3g}" in said and "the best." in said
+        table = [line.split("\t") for line in said.splitlines() if "\t" in line]
+        start = next(i for i, row in enumerate(table) if row[0] == "kernel")
+        shown = [float(row[table[start].index("loss")]) for row in table[start + 1 :]]
+        assert shown == sorted(shown) and len(shown) == len(losses)
+    # the model is that of the estimator
+    model = PSVC(random_state=0).fit(X, y)
+    assert run("fit", "classes.csv", *FIT, "--no-cv") == 0
+    np.testing.assert_allclose(
+        psvm.load("m.psvm").decision_function(X), model.decision_function(X), atol=1e-12
+    )
 
 
 def test_tune_names_the_loss_that_decides(data, capsys):
-    """Two classes are judged by the log loss of a sigmoid, in folds by squares."""
-    _, result = as_json(capsys, "tune", "classes.csv", *FIT)
-    assert 0 < result["best"]["log_loss"] <= result["chosen"]["log_loss"] < np.log(2)
-    _, result = as_json(capsys, "tune", "classes.csv", *FIT, "--folds", "3")
-    assert 0 < result["best"]["RMSE"] <= result["chosen"]["RMSE"] < 1
+    """That of leave-one-out values, or of folds in the units of the target."""
+    _, result = as_json(capsys, "tune", "numbers.csv", *FIT)
+    assert result["measure"] == "squared error (that of a constant is 1) of leave-one-out values"
+    assert 0 < result["best"]["loss"] < 1
+    _, result = as_json(capsys, "tune", "numbers.csv", *FIT, "--folds", "3")
+    assert result["measure"] == "squared error of 3 folds"
 
 
-def test_an_optimum_at_the_end_of_the_grid_is_said(data):
+def test_an_optimum_at_the_end_of_a_list_is_said(data):
     X, _, t = data
-    with pytest.warns(match="The chosen epsilon is the smallest of the grid"):
-        PSVRCV(epsilons=[0.45, 0.4, 0.35], gammas=["scale"]).fit(X, t)
+    with pytest.warns(match="The chosen gamma is the smallest that was tried"):
+        PSVRCV(kernel="rbf", gammas=[3.0, 10.0, 30.0]).fit(X, t)
 
 
 def test_path_has_one_unit_in_output_and_picture(data, capsys):

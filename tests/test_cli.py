@@ -69,7 +69,11 @@ def test_choices_are_said_when_asked_for_and_a_pipe_is_quiet(data, capsys):
     assert capsys.readouterr().err == ""
     assert run(*fit, "--verbose") == 0
     said = capsys.readouterr().err
-    for words in ("2 classes", "--task", "RBF", "--kernel rbf", "standardised", "comma", "header"):
+    for words in ("2 classes", "--task", "Laplacian", "--kernel auto", "standardised", "comma"):
+        assert words in said
+    assert run(*fit, "--verbose", "--epsilon", "0.5") == 0
+    said = capsys.readouterr().err
+    for words in ("RBF", "--kernel rbf", "standardised", "header"):
         assert words in said
     assert run(*fit, "--quiet") == 0
     assert capsys.readouterr() == ("", "")
@@ -141,10 +145,12 @@ def test_cv_writes_all_predictions(data, capsys):
 def test_tune_saves_the_best_and_goes_on_from_its_results(data, capsys, tmp_path):
     tune = ("tune", "train.csv", "--target", "diagnosis", "--results", "s.jsonl", "--folds", "3")
     code, first = as_json(capsys, *tune, "--model", "m.psvm")
-    assert code == 0 and first["n_settings"] > 10
+    assert code == 0 and len(first["candidates"]) > 4
+    assert first["measure"] == "log loss of 3 folds"
+    assert first["best"]["loss"] == min(row["loss"] for row in first["candidates"])
     size = (tmp_path / "s.jsonl").stat().st_size
     code, again = as_json(capsys, *tune, "--model", "n.psvm")
-    assert again["chosen"] == first["chosen"]
+    assert again["candidates"] == first["candidates"] and again["chosen"] == first["chosen"]
     assert (tmp_path / "s.jsonl").stat().st_size == size
     assert run("predict", "m.psvm", "new.csv", "--output", "p.csv") == 0
 
@@ -507,30 +513,30 @@ import sys
 import time
 from pathlib import Path
 
-import psvm
 from psvm.cli import main
+from psvm.model_selection._search import Search
 
-solve, journal = psvm.WorkingSet.minimise, Path("s.jsonl")
+by_folds, journal = Search._by_folds, Path("s.jsonl")
 
 
-def minimise(self, *arguments, **options):
+def endless(self, candidate):
     while journal.read_bytes().count(b"\\n") > 1:  # the first line says whose results these are
         time.sleep(0.01)
-    return solve(self, *arguments, **options)
+    return by_folds(self, candidate)
 
 
-psvm.WorkingSet.minimise = minimise
+Search._by_folds = endless
 sys.exit(main())
 """
-"""The command psvm, but a search never ends once the result of its first fold is in the file."""
+"""The command psvm, but a search never ends once its first candidate is in the file."""
 
 
 def test_a_terminal_shows_progress_and_ctrl_c_leaves_a_search_to_go_on(data, tmp_path):
     tune = ("tune", "numbers.csv", "--target", "y", "--model", "m.psvm", "--results", "s.jsonl",
-            "--folds", "5", "--kernel", "linear")  # fmt: skip
+            "--folds", "3")  # fmt: skip
     before = {p.name for p in tmp_path.iterdir()}
     first = Terminal(*tune, command=[sys.executable, "-c", ENDLESS])
-    first.read_until("1 of 5 folds")
+    first.read_until("1 of 5 candidates")
     os.killpg(first.process.pid, signal.SIGINT)
     assert first.wait() == 130
     assert "Interrupted" in first.text and "Traceback" not in first.text

@@ -879,7 +879,7 @@ def test_names_of_matrices_are_no_paths(tmp_path):
 
 
 def test_loaded_search_shows_all_columns(tmp_path):
-    model = psvm.PSVCCV(epsilons=[0.5, 0.1], gammas=[1.0], cv=3).fit(X, Y)
+    model = psvm.PSVCCV(gammas=[1.0], cv=3).fit(X, Y)
     loaded = again(model, tmp_path)
     np.testing.assert_array_equal(loaded.alpha_, model.alpha_)
     assert loaded.alpha_ is loaded.best_estimator_.alpha_
@@ -1013,8 +1013,8 @@ def test_folder_that_takes_no_files():
 @pytest.mark.parametrize(
     "model",
     [
-        psvm.PSVCCV(epsilons=[0.5, 0.1], gammas=[0.3, 1.0], cv=3),
-        psvm.PSVRCV(epsilons=[0.5, 0.1], gammas=[1.0], cv=3),
+        psvm.PSVCCV(gammas=[0.3, 1.0], cv=3),
+        psvm.PSVRCV(gammas=[1.0], cv=3),
         PSVC(epsilon=0.5, probability=True),
         PSVC(epsilon=0.5, probability="isotonic", multi_class="ovr"),
         PSVC(epsilon=0.5, dtype=np.float32),

@@ -25,7 +25,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 SETTINGS = {"kernel": "rbf", "gamma": 3.0, "C": None, "epsilon": 0.05, "C_svm": 2.0}
-PLAIN = {"relaxation": 0, "threshold": "mean", "epsilon_unit": "max"}
+PLAIN = {"threshold": "mean", "epsilon_unit": "max"}
 
 
 class Server:

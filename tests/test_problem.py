@@ -395,7 +395,7 @@ def test_C_for_noise_bounds_the_deviation_of_a_value(rng):
     noisy = noise * K.std(axis=0) * rng.normal(size=(4000, P))
     for n_columns, change in ((1, 0.5), (P, 0.2)):
         C = C_for_noise(noise, L, n_columns=n_columns, change=change)
-        model = PSVC(kernel="dyadic", C=C, epsilon=0.0, relaxation=0.0).fit(K, y)
+        model = PSVC(kernel="dyadic", C=C, epsilon=0.0).fit(K, y)
         weights = model.coef_ * (noise * K.std(axis=0))
         exact = np.abs(weights).max() if n_columns == 1 else np.linalg.norm(weights)
         assert exact <= change * (1 + 1e-9)
@@ -403,7 +403,7 @@ def test_C_for_noise_bounds_the_deviation_of_a_value(rng):
         if n_columns == P:  # six standard errors of a deviation from 4000 values
             assert moved.std() <= change * (1 + 6 / np.sqrt(2 * len(noisy)))
     tight = C_for_noise(noise, L, change=1e-3)
-    alpha = PSVC(kernel="dyadic", C=tight, epsilon=0.0, relaxation=0.0).fit(K, y).alpha_
+    alpha = PSVC(kernel="dyadic", C=tight, epsilon=0.0).fit(K, y).alpha_
     # the bound is reached: with |alpha_j| = C the change is that deviation
     assert np.abs(alpha).max() * noise / np.sqrt(L) == pytest.approx(1e-3)
 

@@ -390,18 +390,27 @@ def test_verbose_shows_the_progress_of_long_work(name, capsys, monkeypatch):
 
 def test_machines_and_points_of_the_path_are_counted(time, monkeypatch):
     said = []
-    monkeypatch.setattr("psvm.estimators._epsilon.say", said.append)
+    monkeypatch.setattr("psvm.choice._walk.say", said.append)
     labels = np.arange(40) % 3
     line, texts = Line("work", Terminal(), time), []
     advance = line.advance
     monkeypatch.setattr(line, "advance", lambda level: (texts.append(level.text), advance(level)))
     with opened(line):
-        PSVC(multi_class="ovo").fit(X, labels)
+        PSVC(kernel="rbf").fit(X, labels)
     assert texts == ["machine 1 of 3", "machine 2 of 3", "machine 3 of 3"]
     assert said[0] == "epsilon 1 of the largest, 0 support objects"
 
 
-def test_a_search_counts_gammas_and_folds(time, monkeypatch):
+def test_a_model_counts_candidates(time, monkeypatch):
+    line, texts = Line("work", Terminal(), time), set()
+    advance = line.advance
+    monkeypatch.setattr(line, "advance", lambda level: (texts.add(level.text), advance(level)))
+    with opened(line):
+        PSVC().fit(X, y)
+    assert {f"candidate {i} of 5" for i in range(1, 6)} <= texts
+
+
+def test_a_search_counts_candidates(time, monkeypatch):
     line, texts = Line("work", Terminal(), time), set()
     advance = line.advance
 
@@ -411,8 +420,8 @@ def test_a_search_counts_gammas_and_folds(time, monkeypatch):
 
     monkeypatch.setattr(line, "advance", advanced)
     with opened(line):
-        PSVCCV(gammas=[0.1, 1.0], cv=3).fit(X, y)
-    assert any(t.startswith("[work] gamma 2 of 2, 1 of 3 folds | 67 %") for t in texts)
+        PSVCCV(kernel="rbf", gammas=[0.1, 1.0], cv=3).fit(X, y)
+    assert any(t.startswith("[work] 1 of 2 candidates") for t in texts)
 
 
 # ---------------------------------------------------------------- the commands on a terminal
@@ -440,7 +449,6 @@ UNKNOWN_END = {
     "fit, blocks": "block ",
     "plan": "block ",
     "moments": "block ",
-    "tune": "gamma 2",
 }
 """Work whose end nobody knows says where it is."""
 SHORT = {"info", "fit, sums"}

@@ -27,7 +27,7 @@ def test_capacity_of_the_p_svm(weighted, rng):
     """max |K̃ alpha| and ||K̃ alpha|| from the matrix, for rows with and without weights."""
     K = rng.normal(size=(80, 30))
     w = rng.integers(0, 3, 80).astype(float) if weighted else None
-    model = PSVC(kernel="dyadic", epsilon=0.3, relaxation=0.0).fit(K, Y, sample_weight=w)
+    model = PSVC(kernel="dyadic", epsilon=0.3).fit(K, Y, sample_weight=w)
     K_s, _ = standardise(K, np.zeros(80), w)
     u = K_s @ model.alpha_  # rows times the root of their weight
     found = decision_range(model, K, sample_weight=w)
@@ -79,7 +79,7 @@ def test_the_capacity_is_that_of_the_canonical_classifier(weighted, separable, r
 def test_shrinking_the_values_changes_neither_capacity_nor_bound(separable):
     """C bounds the coefficient of the only column; the classes on both sides are as large."""
     X, y = separable[0][:, :1], separable[1]
-    machine = PSVC(kernel="dyadic", epsilon=0.0, relaxation=0.0, threshold="mean")
+    machine = PSVC(kernel="dyadic", epsilon=0.0, threshold="mean")
     found = [decision_range(machine.set_params(C=C).fit(X, y), X, y) for C in (0.1, 1.0)]
     assert found[1].radius == pytest.approx(10 * found[0].radius)  # the premise
     assert found[1].capacity == pytest.approx(found[0].capacity)

@@ -52,9 +52,35 @@ def test_a_regressor_shows_the_root_mean_squared_error():
 
 
 def test_searches_selectors_and_sphered_machines_have_their_own_figures():
-    assert {"gamma", "epsilon", "C"} <= set(rows(PSVCCV().fit(*IRIS)))
+    assert {"gamma", "epsilon", "C"} <= set(rows(PSVCCV(kernel="rbf").fit(*IRIS)))
+    assert "gamma" not in rows(PSVCCV(kernel="linear").fit(*IRIS))
     assert rows(PSVMSelector(n_features=2).fit(*IRIS))["selected"] == "2 of 4"
     assert rows(SpheredSVC(0.5).fit(*IRIS))["lam"] == "0.5"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [PSVC(), PSVCCV(), PSVCCV(kernel="rbf", Cs=[1.0, np.inf], rule="sparse", cv=3), PSVR()],
+    ids=["model", "search", "bounds", "regression"],
+)
+def test_candidates_are_listed_and_the_chosen_one_is_marked(model):
+    X, y = IRIS
+    page = model.fit(X, y)._repr_html_()
+    lines = re.findall(r"<tr( class='psvm-chosen')?>((?:<td>.*?</td>)+)</tr>", page)
+    head = re.findall(r"<th scope='col'>(.*?)</th>", page)
+    cells = [re.findall(r"<td>(.*?)</td>", line) for _, line in lines]
+    losses = [float(row[head.index("loss")]) for row in cells]
+    assert losses == sorted(losses)
+    if hasattr(model, "candidates_"):
+        assert len(lines) == len(model.candidates_)
+        expected = min(model.candidates_, key=lambda row: row["loss"])["loss"]
+    else:
+        expected = -model.best_score_
+        assert len(lines) == min(len(model.cv_results_["params"]), 10)
+        assert ("C" in head) == (model.Cs != (np.inf,))
+    (chosen,) = [row for (mark, _), row in zip(lines, cells, strict=True) if mark]
+    assert chosen[head.index("loss")] == f"{expected:.3g}"
+    assert page.count("<table class='psvm-found'>") == 2
 
 
 def test_text_and_pipelines_are_those_of_scikit_learn():

@@ -96,7 +96,7 @@ def other_classifiers() -> None:
 
 
 def search() -> None:
-    model = PSVCCV(epsilons=10, Cs=[1, np.inf], gammas="scale", cv=5, scoring="roc_auc")
+    model = PSVCCV(Cs=[1, np.inf], gammas="scale", cv=5, scoring="roc_auc")
     assert_type(model.fit(X, y), PSVCCV)
     assert_type(model.best_estimator_, PSVC)
     assert_type(model.best_params_, dict[str, Any])

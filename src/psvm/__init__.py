@@ -5,6 +5,7 @@ from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 
 if _t.TYPE_CHECKING:
+    from . import choice as choice
     from . import comparators as comparators
     from . import estimators as estimators
     from . import evaluation as evaluation
@@ -55,6 +56,7 @@ if _t.TYPE_CHECKING:
     from .sphered import SpheredSVCCV as SpheredSVCCV
 
 _ROOMS = {
+    "choice": (),
     "comparators": (),
     "estimators": (
         "PSVC",

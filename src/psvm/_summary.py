@@ -5,6 +5,8 @@ from html import escape
 import numpy as np
 from sklearn.base import is_regressor
 
+from ._candidates import candidates
+
 STYLE = """
 .psvm-found { font: 13px/1.5 system-ui, sans-serif; margin: 0.4em 0; border-collapse: collapse;
   color: #1a1a1a; background: #f4f7fa; border: 1px solid #c9d4df; }
@@ -12,6 +14,7 @@ STYLE = """
 .psvm-found th, .psvm-found td { text-align: left; padding: 0.15em 0.8em; font-weight: normal;
   border: 0; }
 .psvm-found td { font-variant-numeric: tabular-nums; }
+.psvm-found .psvm-chosen td { font-weight: 600; }
 @media (prefers-color-scheme: dark) {
   .psvm-found { color: #e6e6e6; background: #1d2733; border-color: #3a4a5c; } }
 html[data-theme="light"] .psvm-found, body[data-jp-theme-light="true"] .psvm-found {
@@ -65,7 +68,7 @@ def found(model):
     if hasattr(model, "epsilon_"):
         rows.append(("epsilon", number(model.epsilon_)))
     for name in ("gamma_", "C_", "lam_"):
-        if hasattr(model, name):
+        if not isinstance(getattr(model, name, "none"), str):
             rows.append((name.rstrip("_"), number(getattr(model, name))))
     if hasattr(model, "parameters_"):
         rows.append(("bound", str(model.parameters_)))
@@ -76,7 +79,7 @@ def found(model):
 
 
 def table(model):
-    """The table as HTML, empty before the fit."""
+    """The tables as HTML, empty before the fit."""
     rows = found(model)
     if not rows:
         return ""
@@ -85,7 +88,27 @@ def table(model):
         for name, text in rows
     )
     caption = f"<caption>{escape(type(model).__name__)}: what the fit found</caption>"
-    return f"<style>{STYLE}</style><table class='psvm-found'>{caption}{cells}</table>"
+    first = f"<table class='psvm-found'>{caption}{cells}</table>"
+    return f"<style>{STYLE}</style>{first}{tried(model)}"
+
+
+def tried(model, most=10):
+    """The candidates of a fit as a table of HTML, the best first; empty if there were none."""
+    compared = candidates(model)
+    if compared is None:
+        return ""
+    head = "".join(f"<th scope='col'>{escape(name)}</th>" for name in compared.headers)
+    lines = []
+    for place in compared.order[:most]:
+        cells = [f"{v:.3g}" if isinstance(v, float) else v for v in compared.rows[place]]
+        mark = " class='psvm-chosen'" if place == compared.chosen else ""
+        lines.append(
+            f"<tr{mark}>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+        )
+    left = len(compared.rows) - len(lines)
+    more = f", {left} more" if left > 0 else ""
+    caption = f"<caption>candidates by the {escape(compared.measure)}{more}</caption>"
+    return f"<table class='psvm-found'>{caption}<tr>{head}</tr>{''.join(lines)}</table>"
 
 
 class SummaryMixin:

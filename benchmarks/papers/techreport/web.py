@@ -81,7 +81,7 @@ def machine(method, C, n, epsilon=SMALL["classification"]):
     if method == "C-SVM":
         return SVC(kernel="linear", C=C)
     epsilon, C = from_variance_units(epsilon, C, n)
-    return PSVC(kernel="dyadic", C=C, epsilon=epsilon, threshold="mean", relaxation=0.0)
+    return PSVC(kernel="dyadic", C=C, epsilon=epsilon, threshold="mean")
 
 
 def folds(n_folds, y, seed=0):

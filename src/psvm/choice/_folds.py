@@ -87,7 +87,7 @@ class Akaike:
 class Criterion:
     """The loss of a criterion: its value."""
 
-    least = -np.inf
+    least, weights = -np.inf, np.ones(1)
 
     def __call__(self, values):
         """The value, and no shift."""

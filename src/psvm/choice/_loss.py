@@ -191,7 +191,7 @@ class FoldLoss:
     """The squared error of folds that are known by their errors and mean residuals."""
 
     def __init__(self, weights, least):
-        self.share, self.least = weights / weights.sum(), least
+        self.weights, self.share, self.least = weights, weights / weights.sum(), least
 
     mean, error = Loss.mean, Loss.error
 

@@ -21,7 +21,7 @@ CHEAP = 100
 RULES = ("best", "sparse")
 
 
-class Source(Protocol):
+class HeldOutSource(Protocol):
     """What gives values of held-out rows along a path.
 
     `LeaveOneOut` needs no other fit, `Folds` follows paths of parts of the rows.
@@ -46,14 +46,16 @@ class Walk(NamedTuple):
     """Variables of all rows, or None where the source does not know them."""
     best: int
     """The chosen point."""
+    weights: np.ndarray
+    """Of the held-out groups, of shape (G,)."""
 
     @property
-    def epsilon(self):
+    def epsilon(self) -> float:
         """The chosen epsilon."""
         return float(self.epsilons[self.best])
 
     @property
-    def solution(self):
+    def solution(self) -> Any:
         """The variables of all rows near the chosen epsilon."""
         return self.solutions[self.best]
 
@@ -69,7 +71,7 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, rival=None):
 
     Parameters
     ----------
-    source : Source
+    source : HeldOutSource
     loss : Loss
     epsilons : ndarray
         Decreasing.
@@ -103,7 +105,7 @@ def walk(source, loss, epsilons, most, clock, rule="best", *, rival=None):
             break
     losses, means, sizes = np.array(losses), np.array(means), np.array(sizes)
     best = choose(loss, losses, means, rule)
-    return Walk(epsilons[: len(means)], losses, means, sizes, solutions, best)
+    return Walk(epsilons[: len(means)], losses, means, sizes, solutions, best, loss.weights)
 
 
 def choose(loss, losses, means, rule):

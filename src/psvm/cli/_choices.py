@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..estimators import MEASURED
+from ..estimators import AUTO, MEASURED
 from ..io import are_dates, is_numeric, median_imputer, relates_rows
 from ..matrix import can_be_centred
 from ..preprocessing import DoubleCentering
@@ -50,7 +50,7 @@ def choose_kernel(run, table):
     kernel, X = run.params["kernel"], table.X
     sequences = not is_numeric(X)
     if kernel == "auto":
-        kernel, reason = _kernel_for(table, sequences)
+        kernel, reason = _kernel_for(run, table, sequences)
         run.choose("kernel", kernel, f"{reason} (--kernel {kernel}).")
     if sequences != (kernel == "spectrum"):
         kind = "sequences" if sequences else "a matrix of numbers"
@@ -58,7 +58,7 @@ def choose_kernel(run, table):
     return kernel
 
 
-def _kernel_for(table, sequences):
+def _kernel_for(run, table, sequences):
     X, names = table.X, table.feature_names
     if sequences:
         return "spectrum", "Sequences: described by their words of three letters"
@@ -66,6 +66,13 @@ def _kernel_for(table, sequences):
         return "precomputed", "A square matrix of relations among the rows: used as it is"
     if X.shape[1] > X.shape[0]:
         return "dyadic", "More columns than rows: the columns themselves describe the rows"
+    return kernel_of_vectors(run)
+
+
+def kernel_of_vectors(run):
+    """The kernel of rows of numbers, and the reason."""
+    if isinstance(run.params["epsilon"], str) and run.params["gamma"] == "scale":
+        return AUTO, "Rows described by other rows: Gaussian, Laplacian and linear kernels compared"
     return "rbf", "Rows described by their distances to other rows, an RBF kernel"
 
 
@@ -79,6 +86,7 @@ def make_model(run, table, task):
         epsilon=params["epsilon"],
         C=params["C"],
         gamma=params["gamma"],
+        standardize=kernel == AUTO and params.get("scale") is not False,
         random_state=run.seed,
         **probability(run, task),
     )
@@ -105,6 +113,10 @@ def preprocess(run, table, kernel, machine):
     """A pipeline that fills in and standardises columns, if needed."""
     steps = [*first_steps(table), *_centring(run, kernel)]
     scale = run.params.get("scale")
+    if kernel == AUTO:
+        if scale is None:
+            run.choose("scale", True, "Columns are standardised within the kernels (--no-scale).")
+        scale = False
     if scale is None:
         scale = kernel not in NOT_SCALED
         if scale:

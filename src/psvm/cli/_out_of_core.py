@@ -4,7 +4,7 @@ import click
 import numpy as np
 
 from ..io import Table, numbers_schema, open_blocks
-from ._choices import choose_task
+from ._choices import NOT_SCALED, choose_task, kernel_of_vectors
 from ._run import compare_with_record
 
 FOR_TABLES = ("target_file", "transpose", "header", "row_names", "delimiter", "decimal", "encoding",
@@ -32,21 +32,20 @@ def fit_large(run):
     refuse_options(run, FOR_TABLES, "cannot be used with --memory")
     if params["target"] is None:
         raise click.UsageError("Name the column to predict: --target NAME.")
-    scale = params["kernel"] != "dyadic" if params["scale"] is None else params["scale"]
+    kernel, scale = params["kernel"], params["scale"]
+    if kernel == "auto":
+        kernel, reason = kernel_of_vectors(run)
+        run.choose("kernel", kernel, f"{reason} (--kernel {kernel}).")
     blocks = read_blocks(run)
     first = next(iter(blocks))
     task, _ = choose_task(run, first.y, params["target"])
-    kernel = params["kernel"]
-    if kernel == "auto":
-        kernel = "rbf"
-        run.choose("kernel", kernel, "Rows described by an RBF kernel (--kernel rbf).")
     classifies = task == "classification"
     model = (PSVC if classifies else PSVR)(
         kernel=kernel,
         epsilon=params["epsilon"],
         C=params["C"],
         gamma=params["gamma"],
-        standardize=scale,
+        standardize=kernel not in NOT_SCALED if scale is None else scale,
         random_state=run.seed,
         **({"probability": params["probability"]} if classifies else {}),
     )

@@ -4,7 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..estimators import is_measured, solutions, support_names, unwrap, unwrap_psvm, weights
+from .._candidates import candidates
+from ..estimators import (
+    is_measured,
+    linear_kernel,
+    solutions,
+    support_names,
+    unwrap,
+    unwrap_psvm,
+    weights,
+)
 from ._app import ExitCode
 from ._choices import feature_names
 
@@ -19,10 +28,32 @@ def machine_names(model, table):
     return feature_names(table)
 
 
+def describe_candidates(run, model):
+    """Record and show what a fit has compared, what was chosen and why."""
+    compared = candidates(model)
+    if compared is None:
+        return
+    names = [header.replace(" / ", "_per_").replace(" ", "_") for header in compared.headers]
+    rows = [dict(zip(names, row, strict=True)) for row in compared.rows]
+    run.results |= {
+        "candidates": rows,
+        "measure": compared.measure,
+        "chosen": rows[compared.chosen],
+        "best": rows[compared.best],
+    }
+    run.show(f"tried            {len(rows)} candidates, by the {compared.measure}")
+    run.table(
+        "Candidates, best first", compared.headers, [compared.rows[i] for i in compared.order]
+    )
+    run.show(compared.verdict)
+
+
 def describe_model(run, model, table):
     """Record and show support objects and certificate of a fitted model."""
-    parts = unwrap_psvm(model, machine_names(model, table), table.row_labels)
+    parts = unwrap_psvm(model, machine_names(model, table), table.row_labels or None)
     machine = parts.machine
+    if parts.search is None:
+        describe_candidates(run, machine)
     alpha = weights(machine)
     worst = max(solutions(machine), key=lambda s: s.kkt_violation)
     epsilon = np.atleast_1d(machine.epsilon_)
@@ -38,7 +69,7 @@ def describe_model(run, model, table):
     }
     what = "features" if is_measured(machine) and machine.kernel == "dyadic" else "objects"
     names = _largest(run.results["support"], alpha[machine.support_])
-    numbered = table.row_names is None and not is_measured(machine)
+    numbered = table.X.shape[0] > 0 and table.row_names is None and not is_measured(machine)
     called = f": {'rows ' * numbered}{names}" if names else ""
     run.show(f"support {what:9}{machine.n_support_} of {len(alpha)}{called}")
     run.show(f"epsilon          {', '.join(f'{e:.6g}' for e in epsilon[: 1 if shared else 5])}")
@@ -94,6 +125,8 @@ def novelty_threshold(model, X):
     machine = unwrap(model).machine
     if not X.shape[0] or not machine.n_support_ or machine.kernel == "dyadic":
         return None
+    if linear_kernel(machine) is not None:  # a direction is no neighbourhood
+        return None
     least = similarity_threshold(model, X)
     return least / 2 if least > 0 else least
 
@@ -102,7 +135,7 @@ def save_model(run, model, table, task, path):
     """Write a model with what prediction from files needs to know."""
     from .. import save
 
-    parts = unwrap_psvm(model, machine_names(model, table), table.row_labels)
+    parts = unwrap_psvm(model, machine_names(model, table), table.row_labels or None)
     classes = getattr(model, "classes_", None)
     schema = replace(
         table.schema,

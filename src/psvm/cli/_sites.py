@@ -5,7 +5,7 @@ import numpy as np
 from ..estimators import cluster_centres, survey_rows
 from ..io import Table, numbers_schema
 from ..persistence import file_kind, load_moments, load_plan
-from ._choices import choose_task
+from ._choices import NOT_SCALED, choose_task
 from ._out_of_core import forget_names, read_blocks, refuse_options
 from ._run import compare_with_record
 
@@ -25,10 +25,11 @@ def make_plan(run):
     with run.watched():
         survey, _ = survey_rows(blocks, labels=labels)
         _check_enough(survey, params)
+        scale = params["scale"]
         model = (PSVC if labels else PSVR)(
             kernel=kernel,
             gamma=params["gamma"],
-            standardize=kernel != "dyadic" if params["scale"] is None else params["scale"],
+            standardize=kernel not in NOT_SCALED if scale is None else scale,
             random_state=run.seed,
             **({} if kernel == "dyadic" else _landmarks(run, survey)),
         )

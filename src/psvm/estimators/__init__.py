@@ -5,12 +5,13 @@ from ._base import (
     BasePSVM,
     PerColumnMixin,
     check_psvm,
+    linear_kernel,
     support_values,
 )
 from ._centres import cluster_centres
 from ._description import describe, describe_for, digests_of, is_measured
 from ._estimators import PSVC, PSVR, has_probability
-from ._fit_any import blocks_of
+from ._fit_any import blocks_of, fit_prepared
 from ._fit_blocks import fit_survey, some_rows, streams
 from ._fit_moments import fit_moments
 from ._kernel import (

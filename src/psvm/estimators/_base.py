@@ -141,6 +141,7 @@ class PerColumnMixin:
     """Fitted attributes of a model and of a search; those of PER_COLUMN are descriptors."""
 
     epsilon_: float | np.ndarray
+    candidates_: list[dict[str, Any]]
     landmarks_: np.ndarray | None
     support_: np.ndarray
     support_objects_: Stored

@@ -130,7 +130,7 @@ def _race_rows(model, digests, weights, target):
 
 
 def with_kernel(model, kernel):
-    """The model with another kernel."""
+    """The model with another kernel, which standardises features itself if they are to be."""
     other = copy(model)
-    other.kernel = kernel
+    other.kernel, other.standardize = kernel, False
     return other

@@ -15,11 +15,16 @@ def fit_any(model, X, y, sample_weight):
     if in_parts(X):
         rows = rows_of(X, y, sample_weight, type(model).__name__)
         return (fit_dask if isinstance(rows, DaskRows) else fit_blocks)(model, rows)
-    solver = check_psvm(model)
+    check_psvm(model)
     X, target, weights = prepare(model, X, y, sample_weight)
+    return fit_prepared(model, X, target, weights, sample_weight)
+
+
+def fit_prepared(model, X, target, weights, sample_weight):
+    """Fit a model to validated rows in memory; `weights` contain those of the classes."""
     if streams(model, X, target):
         return fit_blocks(model, blocks_of(model, X, target, sample_weight))
-    return model._fit(X, target, weights, solver)
+    return model._fit(X, target, weights, check_psvm(model))
 
 
 def blocks_of(model, X, target, sample_weight):

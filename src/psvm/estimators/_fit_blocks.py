@@ -131,11 +131,12 @@ def _fit_best(model, survey, rows):
     solver = check_psvm(model)
     parts = X, target, weights, solver, Clock(solver.max_time), scaling_of(survey)
     chosen, _, table = best_trial(model, *parts, digests_of(X, "rbf"))
-    asked, model.kernel = model.kernel, chosen.kernel
+    asked = model.kernel, model.standardize
+    model.kernel, model.standardize = chosen.kernel, False
     try:
         fit_survey(model, survey, rows)
     finally:
-        model.kernel = asked
+        model.kernel, model.standardize = asked
     model.candidates_ = table
     return model
 

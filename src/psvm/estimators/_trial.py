@@ -93,15 +93,16 @@ class Trial:
         """Losses of the held-out groups of all machines, and their shares of the weight.
 
         Those of numbers are shares of the loss of a constant, so that the units of several outputs
-        make no difference.
+        make no difference; a criterion has no units.
         """
         losses, weights = [], []
-        for machine, walk in zip(self.machines, self.walks, strict=True):
+        shares = not self.target.classifies and self.model.epsilon != "aicc"
+        for walk in self.walks:
             if walk is None:
                 continue
-            scale = 1.0 if self.target.classifies else max(walk.means[0], np.finfo(float).tiny)
+            scale = max(walk.means[0], np.finfo(float).tiny) if shares else 1.0
             losses.append(walk.losses[walk.best] / scale)
-            weights.append(machine.loss.weights)
+            weights.append(walk.weights)
         if not losses:
             return np.full(1, np.nan), np.ones(1)
         weights = np.concatenate(weights)

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_members, check_vector
 from ._base import BasePSVM
-from ._description import is_measured
+from ._description import digests_of, is_measured
 from ._kernel import validate
 from ._landmarks import MOST, by_rows
 
@@ -84,18 +84,33 @@ def described_matrix(parts, X):
     if not by_rows(machine.landmarks):
         raise ValueError("Of chosen landmarks the estimator keeps only those of the support.")
     X = validate(machine, X, reset=False)
-    own = getattr(machine, "landmarks_", np.arange(X.shape[0]))
-    if not hasattr(machine, "landmarks_") and machine.landmarks is None and len(own) > MOST:
-        raise ValueError("A model from a file does not know which training objects described.")
+    own = _describing(machine, X)
+    return np.asarray(machine._kernel(X, X[own])), row_names(parts, own)
+
+
+def _describing(machine, X):
+    """The places of the training objects that describe."""
+    if not hasattr(machine, "landmarks_"):
+        if machine.landmarks is None and X.shape[0] > MOST:
+            raise ValueError("A model from a file does not know which training objects described.")
+        return np.arange(X.shape[0])
+    own = machine.landmarks_
+    if own is None and hasattr(machine, "plan_"):  # they were drawn from rows that were summed
+        place = {digest: row for row, digest in enumerate(digests_of(X, machine.kernel))}
+        objects = digests_of(machine.plan_.objects, machine.kernel)
+        own = np.array([place.get(digest, X.shape[0]) for digest in objects], dtype=np.intp)
     if own is None or own.max(initial=-1) >= X.shape[0]:
         raise ValueError("X must be the training objects, which describe, in the order of the fit.")
-    return np.asarray(machine._kernel(X, X[own])), row_names(parts, own)
+    return own
 
 
 def square_matrix(parts, X):
     """The same among the descriptive objects alone."""
     K, _ = described_matrix(parts, X)
-    return K if K.shape[0] == K.shape[1] else K[parts.machine.landmarks_]
+    machine = parts.machine
+    if K.shape[0] == K.shape[1]:
+        return K
+    return K[_describing(machine, validate(machine, parts.transform(X), reset=False))]
 
 
 def weights(machine):

@@ -82,9 +82,7 @@ class KernelChoices(KernelChoice):
             super().__call__(name, kernel)
         alone = (AUTO, *MEASURED)
         if len(kernels) > 1 and any(k in alone for k in kernels if isinstance(k, str)):
-            raise ValueError(
-                f"{name} must not mix kernels of vectors with 'precomputed' or 'dyadic'."
-            )
+            raise ValueError(f"{name} must not mix kernels with 'auto', 'precomputed' or 'dyadic'.")
 
 
 class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
@@ -129,14 +127,14 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     def _fit(self, X, y, sample_weight):
         check_parameters(self)
         given = {name: getattr(self, name) for name in self._shared}
-        model = self._model(**given, kernel=as_list(self.kernel)[0])
+        model = self._model(**given, kernel=kernels_of(self)[0], rule=self.rule)
         check_psvm(model)
         self._check_search()
         with progress(type(self).__name__, self.verbose):
             if in_parts(X):
                 return self._fit_rows(model, rows_of(X, y, sample_weight, type(self).__name__))
             checked, target, weights = prepare(model, X, y, sample_weight)
-            if streams(model, checked, target):
+            if self.cv is None and streams(model, checked, target):
                 return self._fit_rows(model, blocks_of(model, checked, target, sample_weight))
             search = Search(self, model, checked, target, weights, sample_weight)
             best = search.run()
@@ -144,16 +142,16 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
     def _fit_rows(self, model, rows):
         """Compare candidates with some rows, and fit the chosen one to all."""
-        if self.scoring is not None or self.cv is not None:
+        if self.cv is not None:
             raise ValueError(
-                "cv and scoring need all rows at once: leave them out for rows in blocks or "
-                "chunks, and for more than 2,000 vectors."
+                "cv needs all rows at once: leave it out for rows in blocks or chunks, whose "
+                "candidates are compared by leave-one-out values."
             )
         survey, rows = survey_rows(rows, labels=is_classifier(model))
-        X, y, weights = some_rows(survey)
-        target, weights = target_of(model, y, weights)
-        few = copy(model)
-        search = Search(self, few, X, target, weights, None)
+        X, y, own = some_rows(survey)
+        target, weights = target_of(model, y, own)
+        own = None if (own == own[0]).all() else own  # few scorers know weights
+        search = Search(self, copy(model), X, target, weights, own)
         best = search.run()
         vars(model).update(search.results[best].params)
         return self._keep(search, best, fit_survey(model, survey, rows))
@@ -165,14 +163,12 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
         params = table["params"][best]
-        several = len(kernels_of(self)) > 1
-        shown = {name: value for name, value in params.items() if several or name != "kernel"}
         self.best_estimator_, self.cv_results_ = model, table
-        self.best_params_, self.best_index_ = shown, best
+        self.best_params_, self.best_index_ = params, best
         self.best_score_ = float(table["mean_test_score"][best])
         self.C_, self.gamma_ = params["C"], params["gamma"]
         self.Cs_ = np.unique(table["param_C"].data)
-        self.gammas_ = np.unique(table["param_gamma"].data)
+        self.gammas_ = np.unique([g for g in table["param_gamma"] if not isinstance(g, str)])
         self.walks_ = [(r.judged.epsilons, r.judged.losses) for r in search.results]
         self.n_splits_ = 0 if search.folds is None else len(search.folds)
         warn_of_edge(self, search.results, search.results[best])
@@ -219,6 +215,10 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         matplotlib.axes.Axes
         """
         check_is_fitted(self)
+        if self.n_splits_:
+            raise ValueError(
+                "plot_path needs a search with cv=None: each fold chooses its own epsilon."
+            )
         ax = new_axes(ax, "A path of losses")
         for place, (epsilons, losses) in enumerate(self.walks_):
             params = self.cv_results_["params"][place]
@@ -230,7 +230,7 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
             width = 2.5 if place == self.best_index_ else 1.0
             ax.plot(epsilons, losses, lw=width, label=label)
         epsilons, losses = self.walks_[self.best_index_]
-        if len(losses):
+        if len(losses):  # not where there were too few rows for a choice
             ax.plot(epsilons[np.argmin(losses)], losses.min(), "k*", markersize=12)
         ax.set(xlabel="epsilon / epsilon_max", ylabel="loss of held-out rows", xscale="log")
         ax.invert_xaxis()
@@ -240,11 +240,13 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
 
 def warn_of_edge(options, results, best):
     """Warn if the chosen gamma is at the end of a grid, and still better than its neighbour."""
-    if options.gammas is None or len(options.gammas) < FEWEST:
+    if options.gammas is None:
         return
-    mine = {r.params["gamma"]: r.score for r in results if r.kernel == best.kernel}
+    C = best.params["C"]
+    alike = [r for r in results if r.kernel == best.kernel and r.params["C"] == C]
+    mine = {r.params["gamma"]: r.score for r in alike}
     gammas, chosen = sorted(mine), best.params["gamma"]
-    if chosen not in (gammas[0], gammas[-1]):
+    if len(gammas) < FEWEST or chosen not in (gammas[0], gammas[-1]):
         return
     beside = gammas[1] if chosen == gammas[0] else gammas[-2]
     if mine[chosen] - mine[beside] > LEVEL * abs(mine[chosen]):

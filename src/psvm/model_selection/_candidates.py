@@ -15,6 +15,8 @@ EVERY = ("rbf", "laplacian", "linear")
 """The kernels of ``kernel="auto"``."""
 FARTHEST = 4
 """Values of gamma that are added at each end, at most."""
+LEARNT = 0.9
+"""A candidate has learnt something if its loss is less than that share of that of a constant."""
 HALF, MOST_CS, TURNED = 0.5, 12, 2
 """Between two neighbours of C, the number of values that are tried beside infinity, at most, and
 how many in a row that are not better than the best one end the walk."""
@@ -56,7 +58,10 @@ def first_candidates(options, X, weights):
 
 
 def next_gammas(options, results):
-    """Further combinations: beyond the end of the widths that has the best one."""
+    """Further combinations: beyond the end of the widths that has the best one.
+
+    While nothing is learnt, narrower kernels are tried: wide ones do not see what changes fast.
+    """
     if options.gammas is not None:
         return []
     found = []
@@ -69,9 +74,16 @@ def next_gammas(options, results):
         scale = mine[0].params["gamma"] / START[0]
         for end, factor in ((gammas[-1], FACTOR), (gammas[0], 1.0 / FACTOR)):
             steps = abs(np.log(end * factor / scale) / np.log(FACTOR))
-            if best["gamma"] == end and steps < FARTHEST + 1.5:
+            blind = factor > 1 and not any(map(_has_learnt, mine))
+            if (blind or best["gamma"] == end) and steps < FARTHEST + 1.5:
                 found.append({**best, "gamma": float(end * factor)})
     return found
+
+
+def _has_learnt(result):
+    """Whether held-out rows are predicted better than by a constant; unknown with folds."""
+    losses = result.judged.losses
+    return not len(losses) or losses.min() < LEARNT * losses[0]
 
 
 def smaller_Cs(largest):

@@ -9,19 +9,21 @@ Cs : array-like or None, default=(inf,)
     row are no better, at most twelve. Larger bounds would change nothing.
 gammas : array-like of float, "scale" or "auto", default=None
     Coefficients of kernels that have one, see `PSVC`. None starts with 1 and 1/3 times "scale"
-    and adds one that is 3 times smaller or larger while the best one is at that end, at most
-    four there. Other kernels have none.
+    and adds one that is 3 times smaller or larger while the best one is at that end, or larger
+    while nothing is learnt, at most four there. Other kernels have none.
 cv : int, cross-validation generator or iterable, default=None
     None: leave-one-out values of each row, as for ``epsilon="auto"`` of `{base}`, which need no
     other fit. Anything else means folds as in scikit-learn: in each a model is fitted that chooses
-    its own epsilon.
+    its own epsilon. Folds need all rows at once, so not for rows in blocks or in dask.
 scoring : str or callable, default=None
     A scorer of scikit-learn that needs decision values or predictions. None is the negative of the
     loss that chooses epsilon: for classes the log loss, for numbers the squared error (as a share
     of that of a constant with ``cv=None``).
 rule : {"best", "sparse"}, default="best"
-    "best": the best mean score. "sparse": the fewest support objects among all candidates and
-    values of epsilon whose score is within one standard error of the difference to the best.
+    "best": the best mean score. "sparse": each candidate has the largest epsilon whose loss is
+    within one standard error of its smallest one, as for `{base}`, and among the candidates whose
+    score is within one standard error of the difference to the best, the one with the fewest
+    support objects is chosen.
 n_jobs : int, default=None
     Candidates that are worked on at the same time, in threads.
 results_file : path-like, default=None
@@ -37,14 +39,15 @@ tol, max_iter, cache_size, dtype
 epsilon_, C_, gamma_ : float
     The chosen values; epsilon in absolute units, one per machine if there are several.
 best_params_ : dict
-    The chosen parameters. `{base}` with these chooses the same epsilon, if `cv` is None.
+    The chosen parameters: ``{base}(**best_params_)`` is the same model, if it has the other
+    parameters of the search.
 best_score_, best_index_ : float, int
     Mean score of the chosen values and their place in the table.
 Cs_, gammas_ : ndarray
-    The values that were tried.
+    The values that were tried; no gammas, if no kernel has one.
 cv_results_ : dict
-    The table of all candidates as in GridSearchCV, with `mean_n_support`, and as `std_test_score`
-    the standard error of the mean score.
+    The table of all candidates as in GridSearchCV, a row for each, with `mean_n_support`, and as
+    `std_test_score` the standard error of the mean score.
 walks_ : list of (ndarray, ndarray)
     For each candidate shares of the largest epsilon and mean losses there, over all machines as far
     as all of their walks go; empty with `cv`.

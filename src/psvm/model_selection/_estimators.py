@@ -1,4 +1,4 @@
-"""`PSVCCV` and `PSVRCV`: the P-SVM with all parameters chosen by cross-validation."""
+"""`PSVCCV` and `PSVRCV`: the P-SVM with all parameters chosen by held-out rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ._docstrings import PARAGRAPHS
 
 @document(PARAGRAPHS, base="PSVC")
 class PSVCCV(ClassifierMixin, BaseCV):
-    """Potential Support Vector Machine for classification, its parameters by cross-validation.
+    """Potential Support Vector Machine for classification, its parameters by held-out rows.
 
     For each candidate (kernel, gamma, C) the exact path of solutions is followed along decreasing
     epsilon, and compared by the losses of leave-one-out values, which need no other fit. Paths and
@@ -196,7 +196,7 @@ class PSVCCV(ClassifierMixin, BaseCV):
 
 @document(PARAGRAPHS, base="PSVR")
 class PSVRCV(RegressorMixin, BaseCV):
-    """Potential Support Vector Machine for regression, its parameters by cross-validation.
+    """Potential Support Vector Machine for regression, its parameters by held-out rows.
 
     For each candidate (kernel, gamma, C) the exact path of solutions is followed along decreasing
     epsilon, and compared by the losses of leave-one-out values, which need no other fit. Paths and

@@ -15,7 +15,7 @@ from .._journal import Journal, fingerprint
 from .._parallel import results
 from .._threads import threads
 from ..choice import standard_error
-from ..estimators import Trial, check_psvm, digests_of
+from ..estimators import Trial, check_psvm, digests_of, fit_prepared
 from ..solvers import Clock
 from ._candidates import TURNED, first_candidates, kernels_of, next_gammas, smaller_Cs
 
@@ -49,6 +49,11 @@ class Result(NamedTuple):
     judged: Judged
 
     @property
+    def key(self):
+        """What the candidate is called in a file."""
+        return key_of(self.params, self.kernel)
+
+    @property
     def score(self):
         """The mean score; minus infinity where it means nothing."""
         score = self.judged.scores @ self.judged.shares
@@ -58,6 +63,11 @@ class Result(NamedTuple):
     def n_support(self):
         """The mean number of support objects."""
         return float(np.mean(self.judged.n_support))
+
+
+def key_of(params, kernel):
+    """What a candidate is called in a file."""
+    return str(kernel), str(params["gamma"]), str(params["C"])
 
 
 class Search:
@@ -74,7 +84,8 @@ class Search:
         self.folds = None
         if options.cv is not None:
             self.folds = make_splits(options.cv, X, target.y, classifier=target.classifies)
-        self.results, self.best_trial = [], None
+            self._check_folds()
+        self.results, self.best_trial = [], (-np.inf, None, None)
         self.journal = Journal(options.results_file, self._fingerprint(), Judged)
 
     def run(self):
@@ -106,10 +117,23 @@ class Search:
     def fit(self, place):
         """The model with the parameters of a candidate, which are those that were judged."""
         result = self.results[place]
-        model = self._with(result.params)
-        if self.best_trial is not None and self.best_trial[0] == place:
-            return model._take(self.best_trial[1])
-        return model._fit(self.X, self.target, self.weights, check_psvm(model))
+        model, (_, key, trial) = self._with(result.params), self.best_trial
+        if key == result.key:
+            return model._take(trial)
+        return fit_prepared(model, self.X, self.target, self.weights, self.sample_weight)
+
+    def _check_folds(self):
+        """All rows of a fold can be judged by a model of its training rows."""
+        for train, test in self.folds:
+            if not self.weights[test].sum() > 0:
+                raise ValueError("A fold of cv holds out no row with a weight.")
+            if not self.target.classifies or self.target.scheme == "multilabel":
+                continue
+            if len(np.unique(self.target.code[train][self.weights[train] > 0])) < 2:
+                raise ValueError(
+                    "The training rows of a fold have one class only. Use stratified folds, or "
+                    "fewer."
+                )
 
     def _error(self, result, best):
         """The standard error of the difference of two scores."""
@@ -120,23 +144,20 @@ class Search:
         """Add the results of candidates; several are worked on at the same time."""
         kernels = kernels_of(self.options)
         places = [next(i for i, k in enumerate(kernels) if k is p["kernel"]) for p in new]
-        keys = [(str(k), str(p["gamma"]), str(p["C"])) for k, p in zip(places, new, strict=True)]
+        keys = list(map(key_of, new, places))
         open_ = [i for i, key in enumerate(keys) if key not in self.journal.done]
         judge = self._by_folds if self.folds is not None else self._left_out
         tasks = [(new[i],) for i in open_]
         found = results(judge, tasks, self.options.n_jobs, "candidates", prefer="threads")
-        trials = {}
         for i, (judged, trial) in zip(open_, found if tasks else [], strict=True):
             self.journal.add(keys[i], judged)
-            trials[i] = trial
-        for i, (key, params, kernel) in enumerate(zip(keys, new, places, strict=True)):
-            self.results.append(Result(params, kernel, self.journal.done[key]))
-            best = (
-                self.best_trial is None
-                or self.results[-1].score > self.results[self.best_trial[0]].score
-            )
-            if trials.get(i) is not None and best:
-                self.best_trial = len(self.results) - 1, trials[i]
+            score = Result(new[i], places[i], judged).score
+            if trial is not None and score > self.best_trial[0]:  # the others need much memory
+                self.best_trial = score, keys[i], trial
+        done = self.journal.done
+        self.results += [
+            Result(*candidate, done[key]) for key, *candidate in zip(keys, new, places, strict=True)
+        ]
 
     def _walk_C(self):
         """Smaller and smaller C with the best candidate, until the score has turned."""
@@ -172,6 +193,8 @@ class Search:
     def _scored(self, values):
         """The score of leave-one-out values by a scorer."""
         known = np.flatnonzero(np.isfinite(values).all(axis=1) & (self.weights > 0))
+        if not len(known):
+            return np.full(1, np.nan), np.ones(1)
         answer = _Labels if self.target.classifies else _Numbers
         score = self._scorer(answer(self.target, values[known]), known)
         return np.full(1, score), np.ones(1)
@@ -186,18 +209,23 @@ class Search:
 
     def _by_folds(self, params):
         """A candidate by folds around everything: each fits a model and chooses its epsilon."""
-        began, scores, sizes, weights = time.perf_counter(), [], [], []
+        began, scores, sizes = time.perf_counter(), [], []
+        own = self.sample_weight
         for train, test in self.folds:
             model = self._with(params)
             if self.target.classifies and self.options.scoring is None:
                 model.probability = model.probability or self.target.scheme != "multilabel"
-            part = self.target.part(train)
-            model._fit(self._rows(train), part, self.weights[train], check_psvm(model))
+            part, weights = self.target.part(train), self.weights[train]
+            given = None if own is None else np.asarray(own, dtype=float)[train]
+            X = self._rows(train)
+            vars(model).pop("feature_names_in_", None)  # folds are arrays
+            if model._kernel_name == "precomputed":
+                model.n_features_in_ = len(train)
+            fit_prepared(model, X, part, weights, given)
             scores.append(self._score_of(model, train, test))
             sizes.append(float(model.n_support_))
-            weights.append(self.weights[test].sum())
-        took = np.full(len(scores), (time.perf_counter() - began) / len(scores))
-        shares = np.array(weights) / np.sum(weights)
+        count = len(scores)
+        took, shares = np.full(count, (time.perf_counter() - began) / count), np.ones(count) / count
         none = np.zeros(0)
         return Judged(np.array(scores), shares, np.array(sizes), took, none, none), None
 
@@ -228,7 +256,7 @@ class Search:
     def _fingerprint(self):
         if self.options.results_file is None:
             return None
-        omitted = ("results_file", "verbose", "n_jobs", "cv", "rule")
+        omitted = ("results_file", "verbose", "n_jobs", "cv")
         settings = self.options.get_params()
         settings = [
             part for name in settings if name not in omitted for part in (name, settings[name])
@@ -274,7 +302,7 @@ def table_of(found):
     table = {"params": params}
     for name in ("C", "gamma", "kernel"):
         values = [p[name] for p in params]
-        column = np.array(values) if name != "kernel" else np.fromiter(values, object, len(values))
+        column = np.array(values, dtype=float if all(map(_is_number, values)) else object)
         table[f"param_{name}"] = np.ma.array(column, mask=np.zeros(len(params), dtype=bool))
     mean = np.array([result.score for result in found])
     if len(found[0].judged.losses) == 0:
@@ -287,3 +315,7 @@ def table_of(found):
     table["mean_n_support"] = np.array([result.n_support for result in found])
     table["mean_fit_time"] = np.array([result.judged.fit_time.mean() for result in found])
     return table
+
+
+def _is_number(value):
+    return isinstance(value, int | float | np.number)

@@ -171,7 +171,7 @@ def export_numpy(model: Estimator) -> str:
     for short, name in zip(("ALPHA", "MEAN", "NORM"), PER_COLUMN, strict=True):
         arrays[short] = support_values(machine, name)
     arrays["OFFSET"] = np.asarray(machine.offset_)
-    body = _columns(machine, arrays)
+    body = _columns(machine, arrays, changes)
     return _TEMPLATE.format(
         name=type(machine).__name__,
         version=version("psvm"),
@@ -327,8 +327,8 @@ def predict(X):
 '''
 
 
-def _columns(machine, arrays):
-    """The expression of the columns of the support objects."""
+def _columns(machine, arrays, changes):
+    """The expression of the columns of the support objects, after `changes` of X."""
     if is_measured(machine):
         arrays["SUPPORT"] = machine.support_
         return "X[:, SUPPORT]"
@@ -338,7 +338,14 @@ def _columns(machine, arrays):
     arrays["Z"] = as_dense(Z)
     if Z.shape[0] == 0:
         return "np.zeros((len(X), 0))"
-    return _expression(machine._kernel)
+    kernel = machine._kernel
+    if isinstance(kernel, k.Rescaled):
+        centre = np.zeros(Z.shape[1]) if kernel.centre is None else np.asarray(kernel.centre)
+        arrays["CENTRE"], arrays["SCALE"] = centre, np.broadcast_to(kernel.scale, centre.shape)
+        arrays["Z"] = (arrays["Z"] - arrays["CENTRE"]) / arrays["SCALE"]
+        changes.append("X = (X - CENTRE) / SCALE")
+        kernel = kernel.kernel
+    return _expression(kernel)
 
 
 def _expression(kernel):

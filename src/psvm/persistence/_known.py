@@ -48,7 +48,9 @@ from ._registry import Entry, Registry
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
 """Certificates and values as long as the training data; their numbers are kept elsewhere."""
-NOT_NEEDED = frozenset(("landmarks_", "_prepared_support", "plan_", "sums_", "_survey"))
+NOT_NEEDED = frozenset(
+    ("landmarks_", "_prepared_support", "plan_", "sums_", "_survey", "candidates_")
+)
 """May be as long as the training data, serves more rows only, or is made again."""
 
 
@@ -86,7 +88,11 @@ def _predictors():
         "pack": pack_psvm,
         "unpack": unpack_psvm,
     }
-    search = {"drop": SOLUTIONS | {"cv_results_"}, "pack": pack_search, "unpack": unpack_search}
+    search = {
+        "drop": SOLUTIONS | {"cv_results_", "walks_"},
+        "pack": pack_search,
+        "unpack": unpack_search,
+    }
     sphered = {"drop": SOLUTIONS, "pack": pack_sphered, "unpack": unpack_sphered}
     plain = {"drop": SOLUTIONS}
     for cls, check, how in (

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay, PredictionErrorDisplay, RocCurveDisplay
 
+from .._candidates import candidates
 from ..estimators import (
     by_rows,
     described_matrix,
@@ -163,16 +164,12 @@ def parameter_section(parts):
     if parts.steps:
         names = ", then ".join(type(step).__name__ for _, step in parts.steps)
         blocks.append(Text(f"Before the P-SVM sees the columns: {names}."))
-    if hasattr(parts.search, "cv_results_"):  # a file does not keep them
+    compared = candidates(parts.search or machine)
+    if compared is not None:
+        blocks += _candidate_blocks(compared, parts.search)
+    elif hasattr(parts.search, "cv_results_"):  # a file does not keep them
         blocks += _search_blocks(parts.search)
-    elif isinstance(machine.epsilon, str):
-        blocks.append(Text(
-            f"epsilon {_epsilons(machine)} was chosen by the rule {machine.epsilon!r}, by the "
-            "predictions for rows that were left out; the other parameters were given, and there "
-            "was no search over several parameters."
-        ))  # fmt: skip
-    else:
-        blocks.append(Text(f"epsilon {_epsilons(machine)} was given; there was no search."))
+    blocks.append(Text(f"epsilon {_epsilons(machine)} {_origin(machine)}."))
     table = TableBlock("Parameters of the P-SVM", ["parameter", "value"], _parameters(machine))
     others = Text("All others have their default values.")
     return Section("Hyper-parameters", [*blocks, Details("All parameters", [table, others])])
@@ -202,22 +199,57 @@ def _parameters(machine):
     return sorted(shown.items())
 
 
+def _origin(machine):
+    """Where epsilon comes from."""
+    if not isinstance(machine.epsilon, str):
+        return "was given"
+    how = {
+        "auto": "the leave-one-out values",
+        "cv": "the losses of five folds",
+        "aicc": "the corrected Akaike criterion",
+    }[machine.epsilon]
+    return f"was chosen by {how} along its path (rule {machine.rule!r})"
+
+
+def _candidate_blocks(compared, search):
+    """What was compared by held-out rows, what was chosen and why."""
+    rows = [
+        [_text(v) if isinstance(v, str) else v for v in compared.rows[i]] for i in compared.order
+    ]
+    text = f"{compared.count} compared by the {compared.measure}. {compared.verdict}"
+    error = (
+        "The standard error is that of the loss or score."
+        if search is not None
+        else "The standard error is that of the difference to the smallest loss."
+    )
+    shown = TableBlock("Candidates, best first", compared.headers, rows[:SHOWN])
+    folded = Details(f"The best {len(rows[:SHOWN])} candidates", [Text(error), shown])
+    if search is None or search.n_splits_ or not any(len(losses) for _, losses in search.walks_):
+        return [Text(text), folded]
+    figure = Figure(
+        draw(search.plot_path, (6.4, 4.0)),
+        f"Losses along epsilon of {len(rows)} candidates.",
+        "Loss of held-out rows along epsilon, a line for each candidate. Bold: the chosen one; the "
+        "star marks its smallest loss.",
+    )
+    return [Text(text), figure, folded]
+
+
 def _search_blocks(search):
+    """The settings of a search of scikit-learn."""
     results = search.cv_results_
     names = [f"param_{name}" for name in varying(results)]
-    order = np.lexsort((-np.asarray(results["mean_test_score"]), ~with_all_rows(results)))[:SHOWN]
-    std = results.get("std_test_score", np.full(len(results["mean_test_score"]), np.nan))
+    mean = np.asarray(results["mean_test_score"])
+    order = np.lexsort((-mean, ~with_all_rows(results)))[:SHOWN]
+    std = results.get("std_test_score", np.full(len(mean), np.nan))
     rows = [
-        [
-            float(results["mean_test_score"][i]),
-            float(std[i]),
-            *(_plain(results[n][i]) for n in names),
-        ]
+        [float(mean[i]), float(std[i]), *(_plain(results[name][i]) for name in names)]
         for i in order
     ]
     headers = ["mean score", "deviation", *(n.removeprefix("param_") for n in names)]
-    tried = len(results["mean_test_score"])
-    blocks = [Text(f"{tried} settings were tried. {_choice(search, names, int(order[0]))}")]
+    values = [f"{n.removeprefix('param_')} {_short(results[n][search.best_index_])}" for n in names]
+    score = f"(mean score {mean[search.best_index_]:.4g})"
+    blocks = [Text(f"{len(mean)} settings were tried. Chosen: {', '.join(values)} {score}.")]
     table = TableBlock("Settings, best first", headers, rows)
     folded = Details(f"The best {len(order)} settings", [table])
     try:
@@ -226,33 +258,13 @@ def _search_blocks(search):
         return [*blocks, folded]
     svg = draw(display.plot, (6.4, 4.0))
     shown = " and ".join(display.params)
-    best = float(np.nanmax(results["mean_test_score"][with_all_rows(results)]))
+    best = float(np.nanmax(mean[with_all_rows(results)]))
     figure = Figure(
         svg,
         f"Search over {shown}: the best mean score is {best:.4g}.",
         f"Mean score of the folds over {shown}; where other parameters vary, the best of them.",
     )
     return [*blocks, figure, folded]
-
-
-def _choice(search, names, best):
-    """What was chosen and why, beside the best where that is another setting."""
-    results, chosen = search.cv_results_, int(search.best_index_)
-
-    def setting(i):
-        values = ", ".join(f"{n.removeprefix('param_')} {_short(results[n][i])}" for n in names)
-        return f"{values} (mean score {results['mean_test_score'][i]:.4g})"
-
-    share = " Here epsilon is a share of the smallest value that selects nothing."
-    share = share * (hasattr(search, "epsilons_") and "param_epsilon" in names)
-    if results["mean_test_score"][chosen] == results["mean_test_score"][best]:
-        return f"Chosen, because it is the best: {setting(chosen)}.{share}"
-    both = f"Best: {setting(best)}. Chosen: {setting(chosen)}"
-    if "mean_n_support" not in results:
-        return f"{both}, by the rule of the search.{share}"
-    fewer = results["mean_n_support"][chosen] < results["mean_n_support"][best]
-    why = "has fewer support objects" if fewer else "has a safer width of the kernel"
-    return f"{both}, because it is not clearly worse and {why}.{share}"
 
 
 def _short(value):

@@ -161,7 +161,7 @@ class FactorGram:
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class DualPoint:
     """A feasible v with its gradient, computed from v and not from that of another point."""
 
     v: np.ndarray
@@ -208,7 +208,7 @@ def minimise(R, target, limits, start=None, *, small=SMALL):
     left = max(STEPS * len(y), FEWEST_STEPS) if limits.max_iter is None else limits.max_iter
     n_iter, idle, best, work = 0, 0, None, None
     while True:
-        point = Point.at(v, R, y, box, norms)
+        point = DualPoint.at(v, R, y, box, norms)
         if best is None or point.is_lower(best) or point.is_nearer(best):
             idle, best = 0, point
         else:
@@ -237,7 +237,7 @@ def start_solution(target):
     """``v = 0``, the feasible point that needs no matrix, for want of time."""
     v = np.zeros(len(target.y))
     box = _box(v, target)
-    point = Point(v, -target.y, kkt_violation(v, -target.y, *box), 0.0, 0.0)
+    point = DualPoint(v, -target.y, kkt_violation(v, -target.y, *box), 0.0, 0.0)
     return _certified(point, target, box, status=Status.MAX_TIME, n_iter=0)
 
 

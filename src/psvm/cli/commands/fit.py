@@ -36,8 +36,8 @@ def command(run):
     """Fit a model to the rows of DATA or to sums of psvm moments, save it, and show its error.
 
     Options that are not given are chosen and printed: classification or regression by the target,
-    the kernel by the shape of the data, epsilon by cross-validation. Settings and log are written
-    next to the model.
+    how rows are described by the shape of the data, kernel and epsilon by rows that are held out.
+    Settings and log are written next to the model.
     """
     from .._files import check_writable
     from .._out_of_core import fit_large

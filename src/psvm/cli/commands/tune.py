@@ -29,7 +29,7 @@ from .. import _options as options
 @options.talking
 @options.runs
 def command(run):
-    """Search for good parameters for DATA by cross-validation, fit a model with them and save it.
+    """Compare kernels and their widths for DATA by held-out rows, and save the best model.
 
     After Ctrl-C the same command with the same --results continues where it stopped.
     """
