@@ -4,7 +4,7 @@ Classification: error in percent. Regression: 100 x MSE / variance. Features are
 target of a regression as well. Models take turns on each split; times are those of the processor.
 The relevance vector machines are those of the package fastrvm, if it is installed.
 
-    python benchmarks/bench_defaults.py [--only classes numbers rules frontier] [--splits 4]
+    python benchmarks/bench_defaults.py [--only classes numbers frontier] [--splits 4]
 """
 
 import argparse
@@ -153,45 +153,10 @@ def numbers(n_splits):
     return compare({"chosen on": TUNED_NUMBERS, "new": NEW_NUMBERS}, models, n_splits)
 
 
-def rules(n_splits):
-    """What each part of the default contributes: means over all sets with two classes, numbers."""
-    variants = {
-        "the default": {},
-        'epsilon="cv"': {"epsilon": "cv", "relaxation": 0.75},
-        'epsilon="aicc"': {"epsilon": "aicc"},
-        "relaxation=0": {"relaxation": 0.0},
-        "relaxation=1": {"relaxation": 1.0},
-        'threshold="mean"': {"threshold": "mean"},
-        'epsilon="cv", relaxation=0, threshold="mean"': {"epsilon": "cv", "threshold": "mean"},
-    }
-    columns, header = [list(variants)], ["PSVC and PSVR with"]
-    for kind, names, ours, peer in (
-        ("two classes", TUNED_CLASSES + NEW_CLASSES, PSVC, SVC),
-        ("numbers", TUNED_NUMBERS + NEW_NUMBERS, PSVR, SVR),
-    ):
-        models = {label: partial(ours, **options) for label, options in variants.items()}
-        found = [evaluate(name, {**models, "SVM": peer}, n_splits) for name in names]
-        svm = np.mean([sets["SVM"].error for sets in found])
-        for statistic in (
-            lambda a, b: a.error,
-            lambda a, b: a.support / b.support,
-            lambda a, b: a.seconds / b.seconds,
-        ):
-            columns.append([np.mean([statistic(s[v], s["SVM"]) for s in found]) for v in variants])
-        header += [f"{kind}: error (SVM {svm:.2f})", "support / SVM", "time / SVM"]
-    cells = [[f"{v:.2f}" for v in column] for column in columns[1:]]
-    rows = list(zip(columns[0], *cells, strict=True))
-    for row in rows:
-        print(*row, sep="\t", flush=True)
-    return markdown_table(header, rows)
-
-
 def frontier(n_splits):
     """Error and support objects along the parameter that sets the support."""
     lines = {
-        "PSVC, epsilon": [
-            partial(PSVC, epsilon=share, epsilon_unit="max", relaxation=0.75) for share in SHARES
-        ],
+        "PSVC, epsilon": [partial(PSVC, epsilon=share, epsilon_unit="max") for share in SHARES],
         "SVC, C": [partial(SVC, C=C) for C in CS],
         "NuSVC, nu": [partial(NuSVC, nu=nu) for nu in NUS],
     }
@@ -209,14 +174,14 @@ def frontier(n_splits):
     return markdown_table(["set", "model", "fewest", *[""] * (len(SHARES) - 2), "most"], rows)
 
 
-SECTIONS = {"classes": classes, "numbers": numbers, "rules": rules, "frontier": frontier}
-SPLITS = {"classes": 4, "numbers": 4, "rules": 1, "frontier": 2}
+SECTIONS = {"classes": classes, "numbers": numbers, "frontier": frontier}
+SPLITS = {"classes": 4, "numbers": 4, "frontier": 2}
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--splits", type=int, help="instead of 4, 4, 1 and 2")
+    parser.add_argument("--splits", type=int, help="instead of 4, 4 and 2")
     options = parser.parse_args()
     if data_dir() is None:
         raise SystemExit("skipped: no benchmark data; set PSVM_DATA to its folder")

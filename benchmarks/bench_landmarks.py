@@ -4,9 +4,9 @@ Error: wrong labels in percent, or 100 x MSE / variance; features and the target
 standardised. At most 5,000 test rows. Processor time of one fit. "minus all": the error minus that
 with all objects, and its standard error, from the paired losses of the test rows.
 
-Up to 5,000 training rows all objects choose their own epsilon, by five folds. With more of them
+Up to 5,000 training rows all objects choose their own epsilon. With more of them
 the matrix is too large for a path: they get the epsilon of the subset, which means the same for the
-same column, and its relaxation, and kernel values are stored in single precision (1.6 GB for 20,000
+same column, and its kernel, and kernel values are stored in single precision (1.6 GB for 20,000
 rows). With `--factors 0.5 1 2` they get several multiples of it, and the one with the smallest
 leave-one-out error is in the table. Where they would need thousands of support objects and a
 quarter of an hour, the table has the default alone, unless the set is named by `--only`.
@@ -35,8 +35,6 @@ CACHE = 2000
 """MB for kernel values of all objects."""
 DENSE = ("covtype", "friedman, noise 0.1")
 """Sets that need thousands of support objects."""
-RELAXED = 0.75
-"""What relaxation="auto" means where epsilon is chosen."""
 HEADER = ["set", "rows", "model", "error", "minus all", "landmarks", "support", "time (s)"]
 
 
@@ -125,8 +123,8 @@ def fitted_by_all(subset, X, y, factors):
     """A model described by all objects, and the time that it took, without that of the others."""
     ours = type(subset)
     if len(y) <= LARGEST:
-        return fitted(ours(landmarks="all"), X, y)
-    options = {"relaxation": RELAXED, "dtype": np.float32, "cache_size": CACHE}
+        return fitted(ours(kernel=subset._kernel, landmarks="all"), X, y)
+    options = {"kernel": subset._kernel, "dtype": np.float32, "cache_size": CACHE}
     found = [
         fitted(ours(landmarks="all", epsilon=factor * subset.epsilon_, **options), X, y)
         for factor in factors
@@ -142,8 +140,8 @@ def losses(model, X, y):
 
 def cells(model, took, lost, beyond):
     """Error, difference, landmarks, support objects and time."""
-    landmarks = getattr(model, "landmarks_", None)
-    count = "" if landmarks is None else f"{len(landmarks):,}"
+    alpha = getattr(model, "alpha_", None)
+    count = "" if alpha is None else f"{alpha.shape[-1]:,}"
     minus = ""
     if beyond.any():
         minus = f"{beyond.mean():+.2f} ± {beyond.std() / np.sqrt(len(beyond)):.2f}"

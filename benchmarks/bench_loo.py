@@ -2,8 +2,8 @@
 
 The exact values are those of `cross_val_error` at the epsilon of the fit, with the papers' constant
 on both sides; equal rows leave together. Random problems: 30 to 60 rows, an RBF kernel or a matrix
-of measurements ("dyadic"), two classes or numbers, epsilon from 0.5 to 0.02 of the largest, relaxed
-or not. Real sets: 150 rows, everything at its default but the width, which is that of all rows.
+of measurements ("dyadic"), two classes or numbers, epsilon from 0.5 to 0.02 of the largest. Real
+sets: 150 rows, everything at its default but the width, which is that of all rows.
 
     python benchmarks/bench_loo.py [--problems 500] [--rows 150] [--only random real]
 """
@@ -35,7 +35,6 @@ def random_problem(rng):
     X = rng.normal(size=(L, n))
     f = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 0]) + rng.uniform(0.1, 1.0) * rng.normal(size=L)
     options = {"epsilon": rng.choice(SHARES), "epsilon_unit": "max"}
-    options["relaxation"] = rng.choice([0.0, 0.75])
     if rng.uniform() < 0.5:
         options |= {"kernel": "dyadic"}
         X = np.tanh(X @ rng.normal(size=(n, 20)))
@@ -58,19 +57,11 @@ def compare(model, X, y):
         epsilon=float(model.epsilon_),
         epsilon_unit="absolute",
         threshold="mean",
-        relaxation=float(_relaxation(model)),
     )
     began = time.process_time()
     exact = cross_val_error(fixed, X, y, cv=folds).decisions.ravel()
     took = time.process_time() - began
     return model, target, fast, exact, fixed, folds, took
-
-
-def _relaxation(model):
-    """The share that "auto" stands for."""
-    if model.relaxation != "auto":
-        return model.relaxation
-    return 0.75 if model.epsilon == "auto" and model.kernel != "dyadic" else 0.0
 
 
 class Errors:
@@ -116,11 +107,10 @@ def random(n_problems, n_rows):
         classes = isinstance(model, PSVC)
         errors = Errors(target, fast, exact, classes)
         errors.label = (
-            f"{model.kernel}, {len(y)} rows, epsilon {model.epsilon:g}, relaxation "
-            f"{model.relaxation:g}, {fitted.n_support_} support objects"
+            f"{model.kernel}, {len(y)} rows, epsilon {model.epsilon:g}, "
+            f"{fitted.n_support_} support objects"
         )
         groups.setdefault((model.kernel, "classes" if classes else "numbers"), []).append(errors)
-        groups.setdefault((f"relaxation {model.relaxation:g}", "all"), []).append(errors)
         groups.setdefault((f"epsilon {model.epsilon:g}", "all"), []).append(errors)
         groups.setdefault(("all", "all"), []).append(errors)
     rows = []
@@ -164,7 +154,7 @@ def real_problems(n_rows):
             X, y = X[:n_rows], y[:n_rows]
             if kind is PSVC:
                 y = np.where(y == y.max(), 1, -1)
-            yield name, X, y, kind(gamma=1 / X.shape[1])
+            yield name, X, y, kind(kernel="rbf", gamma=1 / X.shape[1])
     data = load("dyadic/promoters")
     y = 2 * data["y"].astype(int) - 1
     K = WeightedDegree(5)(data["seq"].tolist())

@@ -125,7 +125,7 @@ class Refit:
             return
         for epsilon in EPSILONS_SHARED:
             model = PSVC(gamma=self.gamma, epsilon=epsilon, epsilon_unit="max", landmarks="all")
-            model.set_params(multi_class="shared", relaxation=0.0, threshold="mean")
+            model.set_params(multi_class="shared", threshold="mean")
             yield np.flatnonzero(
                 model.fit(self.centres, self.rows.y[self.rows.first]).alpha_.any(0)
             )

@@ -152,7 +152,7 @@ def errors_of_sample(X, y, i, genes):
     models = (
         SVC(kernel="linear", C=1.0),
         SVC(kernel="linear", C=0.01),
-        PSVC(kernel="dyadic", C=C, epsilon=epsilon, relaxation=0.0, threshold="mean"),
+        PSVC(kernel="dyadic", C=C, epsilon=epsilon, threshold="mean"),
     )
     return [[wrong(model, X, y, i, genes[:count]) for count in COUNTS] for model in models]
 
