@@ -41,7 +41,7 @@ def predict_numbers():
     model = PSVR().fit(X, y)
     quality = f"R^2 on {len(y_test)} other patients {model.score(X_test, y_test):.3f}"
     best = min(model.candidates_, key=lambda candidate: candidate["loss"])
-    quality += f"\n  the best of {len(model.candidates_)} candidates: {best['kernel']}"
+    quality += f"\n  smallest loss of {len(model.candidates_)} candidates: {best['kernel']} kernel"
     show("Regression, kernel chosen: progression of diabetes", model, began, quality)
 
 

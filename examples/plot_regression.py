@@ -21,7 +21,9 @@ x = np.linspace(-5, 5, 400)[:, None]
 # Circles mark support objects.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
-for ax, model in zip(axes, (PSVR(kernel="rbf", gamma=1.0, rule="sparse"), SVR(gamma=1.0)), strict=True):
+for ax, model in zip(
+    axes, (PSVR(kernel="rbf", gamma=1.0, rule="sparse"), SVR(gamma=1.0)), strict=True
+):
     model.fit(X, y)
     ax.plot(X, y, ".", color="0.6", ms=4)
     ax.plot(x, np.sinc(x), "k:", lw=1, label="truth")
