@@ -2,9 +2,9 @@
 Decision regions beside SVC
 ===========================
 
-Both classifiers with their defaults on three data sets. Circles mark support objects: the P-SVM
-needs a fraction of those of the SVM for about the same regions, because it chooses epsilon by
-leave-one-out values and keeps the sparsest model that is not clearly worse than the best.
+Both classifiers on three data sets. Circles mark support objects: the P-SVM needs a fraction of
+those of the SVM for about the same regions. It chooses kernel and epsilon by leave-one-out values,
+here the sparsest model along each path that is not clearly worse than the best.
 """
 
 import matplotlib.pyplot as plt
@@ -39,6 +39,6 @@ def draw(ax, name, model, X, y):
 
 fig, axes = plt.subplots(2, 3, figsize=(10, 6.4), layout="constrained")
 for column, (X, y) in zip(axes.T, sets.values(), strict=True):
-    draw(column[0], "PSVC", PSVC().fit(X, y), X, y)
+    draw(column[0], "PSVC", PSVC(rule="sparse").fit(X, y), X, y)
     draw(column[1], "SVC", SVC().fit(X, y), X, y)
 plt.show()

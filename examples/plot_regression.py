@@ -2,7 +2,8 @@
 Regression with few support objects
 ===================================
 
-PSVR beside SVR on a noisy curve. Both follow it; the P-SVM keeps a handful of objects.
+PSVR beside SVR on a noisy curve. Both follow it; the P-SVM keeps a handful of objects. With
+``rule="sparse"`` it takes the largest epsilon whose loss is not clearly worse than the smallest.
 """
 
 import matplotlib.pyplot as plt
@@ -20,7 +21,9 @@ x = np.linspace(-5, 5, 400)[:, None]
 # Circles mark support objects.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 3.8), sharey=True, layout="constrained")
-for ax, model in zip(axes, (PSVR(gamma=1.0), SVR(gamma=1.0)), strict=True):
+for ax, model in zip(
+    axes, (PSVR(kernel="rbf", gamma=1.0, rule="sparse"), SVR(gamma=1.0)), strict=True
+):
     model.fit(X, y)
     ax.plot(X, y, ".", color="0.6", ms=4)
     ax.plot(x, np.sinc(x), "k:", lw=1, label="truth")

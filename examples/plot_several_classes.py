@@ -1,9 +1,9 @@
 """
-Several classes that share support objects
-==========================================
+Several classes, and machines that share support objects
+========================================================
 
-With more than two classes all machines choose from one set of support objects. One-against-one
-machines each have their own, so their union is larger.
+By default each pair of classes has a machine with support objects of its own. With
+``multi_class="shared"`` there is a machine for each class, and all choose from one set of objects.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +21,7 @@ x = np.linspace(-5, 5, 150)
 z = np.linspace(-6, 6, 150)
 grid = np.stack(np.meshgrid(x, z), axis=-1).reshape(-1, 2)
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.6), layout="constrained")
-for ax, multi_class in zip(axes, ("shared", "ovo"), strict=True):
+for ax, multi_class in zip(axes, ("ovo", "shared"), strict=True):
     model = PSVC(multi_class=multi_class).fit(X, y)
     region = model.predict(grid).reshape(150, 150)
     ax.contourf(

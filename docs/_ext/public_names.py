@@ -7,6 +7,7 @@ from pathlib import Path
 ROOMS = {
     "psvm": "The names that most people need",
     "psvm.estimators": "PSVC and PSVR, and fits from sums of rows",
+    "psvm.choice": "How kernels and epsilon are chosen",
     "psvm.model_selection": "Search parameters, leave rows out",
     "psvm.selection": "Select features and genes",
     "psvm.selection.rankings": "Rankings to compare with",

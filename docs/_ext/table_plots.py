@@ -8,7 +8,8 @@
     :::
 
 takes the first table between the marks ``<!-- begin speed -->`` and ``<!-- end speed -->``, so
-that a picture always shows the numbers of the table. Cells that hold no number are left out.
+that a picture always shows the numbers of the table. Cells that hold no number are left out. A
+section without a table, which its command has not written yet, has no picture.
 """
 
 import re
@@ -100,7 +101,10 @@ class TablePlot(Directive):
         env = self.state.document.settings.env
         section = self.arguments[0]
         source = Path(env.doc2path(env.docname))
-        header, lines = list(tables(source.read_text(), section))[self.options.get("table", 0)]
+        found = list(tables(source.read_text(), section))
+        if not found:
+            return []
+        header, lines = found[self.options.get("table", 0)]
         labels = [name.strip() for name in self.options["values"].split(";")]
         columns = [header.index(name) for name in labels]
         keys = [header.index(name.strip()) for name in self.options["label"].split(";")]

@@ -8,7 +8,7 @@ class Policy:
     """The numbers of the choice of epsilon and of candidates.
 
     `benchmarks/bench_policy.py` halves and doubles each of them and prints the errors and times of
-    the defaults with it: the table is in `docs/benchmarks/policy.md`.
+    the defaults with it: the table is in `docs/benchmarks/prediction.md`.
 
     Attributes
     ----------

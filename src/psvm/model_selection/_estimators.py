@@ -226,7 +226,7 @@ class PSVRCV(RegressorMixin, BaseCV):
     >>> X = rng.uniform(-3, 3, size=(150, 1))
     >>> y = np.sinc(X[:, 0]) + 0.05 * rng.normal(size=150)
     >>> model = PSVRCV().fit(X, y)
-    >>> bool(model.score(X, y) > 0.95 and -model.best_score_ < 0.1**2)
+    >>> bool(model.score(X, y) > 0.95 and -model.best_score_ < 0.1)
     True
     """
 
