@@ -207,6 +207,30 @@ def test_labels(tmp_path, labels):
     assert loaded.score(X, labels) > 0.8
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        PSVC(epsilon=0.5),
+        psvm.PSVCCV(epsilons=[0.5, 0.1], gammas=[1.0], cv=3),
+        SpheredSVC(),
+        SpheredSVCCV(lams=[0.1, 0.9], cv=3),
+        KernelFisherDiscriminant(),
+        LeastSquaresSVC(),
+        RejectOption(PSVC(epsilon=0.5), rule="threshold", threshold=0.3, reject_label="?"),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_of_other_types(tmp_path, model, n_classes):
+    """Strings of NumPy in an array of objects, and times."""
+    code = np.digitize(X[:, 0], [0.3, 1.2][: n_classes - 1])
+    strings = np.array([np.str_(v) for v in np.array(["a", "b", "c"])[code]], dtype=object)
+    times = np.array(["2020-02-03", "2021-02-03", "2022-02-03T04"], dtype="datetime64[s]")[code]
+    check(clone(model).fit(X, strings), NEW, tmp_path)
+    if not isinstance(model, RejectOption):  # its label "?" is no time
+        check(clone(model).fit(X, times), NEW, tmp_path)
+
+
 def test_model_without_support(tmp_path):
     check(PSVR(epsilon=1e6).fit(X, X[:, 0]), NEW, tmp_path)
 
@@ -999,6 +1023,28 @@ def test_a_model_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
                 psvm.save(model, path)
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_cannot_be_loaded_is_not_saved(tmp_path, monkeypatch):
+    """The file is read back before it takes the place of the old one."""
+    path = tmp_path / "m.psvm"
+    psvm.save(PSVC(epsilon=3.0).fit(X, Y), path)
+    before = path.read_bytes()
+    model = PSVC(epsilon=0.1).fit(X, Y)
+    model.n_support_ += 1  # stands for any defect in what is written
+    with pytest.raises(ModelFileError, match=r"m\.psvm was not written.*n_support_ is wrong"):
+        psvm.save(model, path)
+    model.n_support_ -= 1
+    write = np.lib.format.write_array
+
+    def damaged(file, array, **options):
+        write(file, array[..., :-1] if array.ndim else array, **options)
+
+    monkeypatch.setattr("numpy.lib.format.write_array", damaged)
+    with pytest.raises(ModelFileError, match=r"was not written, since .* has the shape"):
+        psvm.save(model, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that takes no files")

@@ -12,6 +12,8 @@ DEEPEST = 60
 """Levels of nesting."""
 
 
+KINDS = "biufUmM"
+"""Kinds of NumPy's dtypes that arrays may have: booleans, numbers, strings, times."""
 LONGEST = 2**22
 """Bytes of one entry of an array: strings of a million letters."""
 
@@ -52,7 +54,7 @@ class Encoder:
         if value.dtype == object:
             items = [self.encode(item, where) for item in value.ravel()]
             return {"type": "objects", "shape": list(value.shape), "items": items}
-        if value.dtype.kind not in "biufU" or value.dtype.itemsize > LONGEST:
+        if value.dtype.kind not in KINDS or value.dtype.itemsize > LONGEST:
             raise CannotSave(f"{where} cannot be saved: it is an array of {value.dtype}.")
         if type(value) not in (np.ndarray, np.memmap):
             raise CannotSave(f"{where} cannot be saved: it is a {type(value).__name__}.")
@@ -72,7 +74,8 @@ class Encoder:
         }
 
     def _scalar(self, value, where):
-        item = self.encode(value.item(), where)
+        plain = value.view(np.int64) if value.dtype.kind in "mM" else value
+        item = self.encode(plain.item(), where)
         return {"type": "scalar", "dtype": value.dtype.str, "value": item}
 
     def _float(self, value, where):
@@ -98,7 +101,7 @@ class Encoder:
         return {"type": "dict", "items": pairs}
 
     def _dtype(self, value, where):
-        if value.kind not in "biufU":
+        if value.kind not in KINDS:
             raise CannotSave(f"{where} cannot be saved: it is the dtype {value}.")
         return {"type": "dtype", "value": value.str, "class": False}
 
@@ -203,6 +206,8 @@ class Decoder:
             raise ModelFileError("a scalar is not a number or string.")
         if dtype.kind == "U" and dtype.itemsize > 4 * max(len(str(item)), 1):
             raise ModelFileError(f"a scalar of {len(str(item))} letters has the dtype {dtype}.")
+        if dtype.kind in "mM":
+            return np.array(item, dtype=np.int64).view(dtype)[()]
         return np.array(item, dtype=dtype)[()]
 
     def _float(self, value):
@@ -228,7 +233,7 @@ class Decoder:
 
 def _checked_dtype(text):
     dtype = np.dtype(text) if isinstance(text, str) and len(text) < 20 else np.dtype(object)
-    if dtype.kind not in "biufU" or dtype.itemsize > LONGEST:
+    if dtype.kind not in KINDS or dtype.itemsize > LONGEST:
         raise ModelFileError(f"the dtype {text!r} is not allowed.")
     return dtype
 

@@ -34,8 +34,8 @@ def save(
     """Write a fitted model to a file without pickle.
 
     The file holds the support objects and everything else that prediction needs, as arrays and JSON
-    with a checksum; see docs/reference/models.md. It is written atomically: an error leaves an
-    old file unchanged.
+    with a checksum; see docs/reference/models.md. It is read back before it takes the place of an
+    old one: what cannot be loaded is an error here, and any error leaves the old file unchanged.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def save(
         "schema": None if schema is None else schema.to_dict(),
         "model": encoded,
     }
-    write_container(path, metadata, encoder.arrays)
+    write_container(path, metadata, encoder.arrays, make=_made)
 
 
 def load(path: StrPath) -> Estimator:
@@ -152,20 +152,26 @@ def load_schema(path: StrPath) -> Schema | None:
 
 
 def _decode(path, metadata, arrays):
-    decoder = Decoder(registry(), arrays)
     try:
-        model = decoder.decode(metadata["model"])
-        if not isinstance(model, BaseEstimator):
-            raise ModelFileError("it holds no model.")
-        check_is_fitted(model)
+        model, classes = _made(metadata, arrays)
     except ImportError:
         raise
     except Exception as error:
         text = str(error) if isinstance(error, ModelFileError) else repr(error)
         raise ModelFileError(f"{os.fspath(path)}: the model cannot be read: {text}") from error
-    if any(name.startswith("sklearn.") for name in decoder.classes):
+    if any(name.startswith("sklearn.") for name in classes):
         _warn_of_versions(path, metadata)
     return model
+
+
+def _made(metadata, arrays):
+    """The model, and the names of the classes that it consists of."""
+    decoder = Decoder(registry(), arrays)
+    model = decoder.decode(metadata["model"])
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError("it holds no model.")
+    check_is_fitted(model)
+    return model, decoder.classes
 
 
 def _warn_of_versions(path, metadata):

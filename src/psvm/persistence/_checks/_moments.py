@@ -94,17 +94,20 @@ def _check_moments(state, plan):
     state.require(
         (np.abs(S) <= np.outer(norms, norms) + room).all(), "cross products are too large"
     )
-    _check_definite(state, S, norms)
+    _check_definite(state, S, size)
     if plan.classes is not None:
         _check_labels(state, plan)
 
 
-def _check_definite(state, S, norms):
-    """Correlations are positive semidefinite."""
-    used = np.flatnonzero(norms > 0)
+def _check_definite(state, S, size):
+    """Cross products are positive semidefinite, but for the rounding of sums of this size.
+
+    Beside a row of much weight the others may be less than its rounding.
+    """
+    used = np.flatnonzero(size > 0)
     if len(used):
-        R = S[np.ix_(used, used)] / norms[used] / norms[used, None]
-        least = np.linalg.eigvalsh(R)[0]
+        root = np.sqrt(size[used])
+        least = np.linalg.eigvalsh(S[np.ix_(used, used)] / root / root[:, None])[0]
         state.require(least >= -ROUNDING * len(used), "cross products are not those of rows")
 
 

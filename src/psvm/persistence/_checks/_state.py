@@ -9,6 +9,10 @@ from sklearn.utils.validation import check_is_fitted
 from .._errors import ModelFileError
 
 
+LABELS = (str, numbers.Real | np.bool_)
+"""Labels of one of these kinds can be compared with each other."""
+
+
 class State:
     """The attributes of an object, taken one by one with checks that name what is wrong."""
 
@@ -101,8 +105,8 @@ class State:
         value = self.get(name)
         ok = isinstance(value, np.ndarray) and value.ndim == 1 and len(value) >= least
         self.require(ok, f"{name} are not labels")
-        kinds = {str} if value.dtype.kind == "U" else {type(v) for v in value.tolist()}
-        ok = kinds <= {str} or kinds <= {bool, int, float}
+        items = value.tolist() if value.dtype.kind == "O" else []
+        ok = any(all(isinstance(v, kind) for v in items) for kind in LABELS)
         self.require(ok and is_increasing(value), f"{name} are not distinct labels in order")
         return value
 
