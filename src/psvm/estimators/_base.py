@@ -35,14 +35,13 @@ from ._machine import Machine, finish_machine, relaxation_of
 from ._shared import fit_shared, is_crowded
 from ._sigmoid import fit_sigmoid
 from ._target import Labels
+from ._written import PER_COLUMN, WrittenMixin
 
 if TYPE_CHECKING:
     from ._moments_plan import MomentsPlan
 
 SEARCHES = 6
 """With more machines that are alike, epsilon is chosen for so many of them."""
-PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
-"""Fitted attributes with an entry for each column of K."""
 OF_BLOCKS = ("plan_", "sums_", "_survey", "held_out_error_", "fold_errors_")
 """Attributes that only a fit to blocks of rows sets."""
 
@@ -151,7 +150,7 @@ class PerColumnMixin:
     coef_, intercept_ = InOriginalUnits(_coef), InOriginalUnits(_intercept)
 
 
-class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
+class BasePSVM(PerColumnMixin, WrittenMixin, KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
 
     _constraints: ClassVar = {
@@ -466,6 +465,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def _prepare(self, X):
         """Objects as the kernel takes them."""
         return self._kernel.prepare(rounded(X, self._kernel, self.dtype))
+
+    def _check_fitted(self, state):
+        check_psvm(self)
+        super()._check_fitted(state)
 
 
 def fit_prepared(model, X, target, weights, description=None, starts=None):

@@ -7,9 +7,12 @@ The curves are fitted to leave-one-out values, so a model is fitted once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from .._fitted import ArrayOf, Count, Instance, is_increasing, n_pairs
+from .._parameters import Choice
 from ..matrix import block_slices
 from ._sigmoid import Sigmoid, known_rows, log_odds, smoothed
 from ._target import class_pairs
@@ -31,6 +34,11 @@ class Steps:
     knots: np.ndarray
     values: np.ndarray
 
+    _fitted: ClassVar = {
+        "knots": ArrayOf("knots"),
+        "values": ArrayOf("knots", least=0),
+    }
+
     @property
     def rises(self):
         """Whether the probability depends on the decision value."""
@@ -39,6 +47,13 @@ class Steps:
     def __call__(self, f):
         """Probability of the positive class."""
         return np.interp(f, self.knots, self.values)
+
+    def _check_fitted(self, state):
+        """Probabilities that do not fall, at knots in increasing order."""
+        ordered = len(self.knots) > 0 and is_increasing(self.knots)
+        state.require(ordered, "its knots are not in order")
+        rise = (np.diff(self.values, append=1.0) >= 0).all()
+        state.require(rise, "its values are not probabilities in order")
 
 
 def fit_steps(f, positive, weights, unit=1.0):
@@ -73,6 +88,12 @@ class Calibration:
     n_classes: int
     curves: tuple[Curve, ...]
 
+    _fitted: ClassVar = {
+        "scheme": Choice("ovo", "ovr"),
+        "n_classes": Count(least=2),
+        "curves": Instance(tuple),
+    }
+
     @property
     def rises(self):
         """Whether probabilities depend on decision values at all."""
@@ -95,6 +116,13 @@ class Calibration:
             return couple(p, self.n_classes)
         p = np.maximum(p, LEAST)
         return p / p.sum(axis=1, keepdims=True)
+
+    def _check_fitted(self, state):
+        """A curve for each machine, all of one kind."""
+        n, kinds = self.n_classes, {type(curve) for curve in self.curves}
+        ok = len(self.curves) == (n_pairs(n) if self.scheme == "ovo" else n)
+        state.require(ok, "its curves are wrong")
+        state.require(kinds in ({Sigmoid}, {Steps}), "its curves are of a wrong kind")
 
 
 def couple(pairwise, n_classes):

@@ -8,11 +8,13 @@ The decision values f are those of rows that the machine has not seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from .._core._leave_one_out import sigmoids
+from .._parameters import Number
 
 SMOOTHING = 0.25
 """Rows by which each class counts in the other one. Platt's one row gives the same thresholds, but
@@ -34,6 +36,8 @@ class Sigmoid:
 
     slope: float
     offset: float
+
+    _fitted: ClassVar = {"slope": Number(least=0), "offset": Number()}
 
     @property
     def rises(self):

@@ -2,7 +2,7 @@
 
 from ._errors import ModelFileError
 from ._export import export_numpy, export_text
-from ._known import register
+from ._known import register, trusted_types
 from ._models import load, load_schema, model_info, save
 from ._moments import file_kind, load_moments, load_plan, save_moments, save_plan
 
@@ -19,6 +19,7 @@ __all__ = [
     "save",
     "save_moments",
     "save_plan",
+    "trusted_types",
 ]
 
 

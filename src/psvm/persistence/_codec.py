@@ -4,9 +4,11 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from ..kernels import Sequence
-from ._errors import ModelFileError
+from ._errors import CannotMakeAgain, CannotSave, ModelFileError
+from ._skops import dump, load
 
 DEEPEST = 60
 """Levels of nesting."""
@@ -18,8 +20,8 @@ LONGEST = 2**22
 """Bytes of one entry of an array: strings of a million letters."""
 
 
-class CannotSave(TypeError):
-    """A value that a model file cannot hold."""
+def _root(cls):
+    return cls.__module__.partition(".")[0]
 
 
 class Encoder:
@@ -46,8 +48,15 @@ class Encoder:
             if isinstance(value, kinds):
                 return method(self, value, where)
         entry = self.registry.entry_of(value)
+        foreign = isinstance(value, BaseEstimator) and _root(type(value)) == "sklearn"
         if entry is not None:
-            return entry.encode(self, value, where)
+            try:
+                return entry.encode(self, value, where)
+            except CannotMakeAgain:
+                foreign = True
+        if foreign:
+            self.arrays.append(dump(value, where, self.registry))
+            return {"type": "skops", "index": len(self.arrays) - 1}
         raise CannotSave(f"{where} cannot be saved: {self.registry.why_not(value)}")
 
     def _array(self, value, where):
@@ -135,13 +144,13 @@ class Decoder:
 
     Attributes
     ----------
-    classes : set of str
-        Names of the classes that were asked for.
+    n_foreign : int
+        Number of estimators that skops has read.
     """
 
     def __init__(self, registry, arrays):
         self.registry, self.arrays = registry, arrays
-        self.classes = set()
+        self.n_foreign = 0
         self._depth = 0
 
     def decode(self, value):
@@ -172,6 +181,10 @@ class Decoder:
         if not 0 <= index < len(self.arrays):
             raise ModelFileError(f"there is no array {index}.")
         return self.arrays[index]
+
+    def _skops(self, value):
+        self.n_foreign += 1
+        return load(self._array(value), self.registry)
 
     def _objects(self, value):
         items = self.decode(value["items"])
@@ -240,6 +253,7 @@ def _checked_dtype(text):
 
 _DECODERS = {
     "array": Decoder._array,
+    "skops": Decoder._skops,
     "objects": Decoder._objects,
     "sparse": Decoder._sparse,
     "scalar": Decoder._scalar,

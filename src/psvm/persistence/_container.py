@@ -14,6 +14,7 @@ import zipfile
 
 import numpy as np
 
+from .._fitted import UnsoundError
 from ..io import atomic_write
 from ._codec import KINDS, LONGEST
 from ._errors import ModelFileError
@@ -64,9 +65,8 @@ def _read_back(file, path, format, make):
     except ImportError:
         raise
     except Exception as error:
-        why = str(error) if isinstance(error, ModelFileError) else repr(error)
         raise ModelFileError(
-            f"{os.fspath(path)} was not written, since it could not be loaded again: {why} "
+            f"{os.fspath(path)} was not written, since it could not be loaded again: {why(error)} "
             "Please report this with the parameters of the model."
         ) from error
 
@@ -82,6 +82,11 @@ def read_container(path, format=FORMAT):
             raise ModelFileError(
                 f"{os.fspath(path)}: the file is not a valid model file ({error!r})."
             ) from error
+
+
+def why(error):
+    """What an error says; the type as well, if it is none of ours."""
+    return str(error) if isinstance(error, ModelFileError | UnsoundError) else repr(error)
 
 
 def _member(name):

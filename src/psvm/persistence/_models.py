@@ -19,7 +19,7 @@ from .._validation import check_path, shown
 from ..estimators import unwrap
 from ..io import Schema
 from ._codec import Decoder, Encoder
-from ._container import DIGEST, read_container, write_container
+from ._container import DIGEST, read_container, why, write_container
 from ._errors import ModelFileError
 from ._known import registry
 
@@ -153,29 +153,29 @@ def load_schema(path: StrPath) -> Schema | None:
 
 def _decode(path, metadata, arrays):
     try:
-        model, classes = _made(metadata, arrays)
+        model, n_foreign = _made(metadata, arrays)
     except ImportError:
         raise
     except Exception as error:
-        text = str(error) if isinstance(error, ModelFileError) else repr(error)
+        text = why(error)
         raise ModelFileError(f"{os.fspath(path)}: the model cannot be read: {text}") from error
-    if any(name.startswith("sklearn.") for name in classes):
+    if n_foreign:
         _warn_of_versions(path, metadata)
     return model
 
 
 def _made(metadata, arrays):
-    """The model, and the names of the classes that it consists of."""
+    """The model, and the number of its parts that skops has read."""
     decoder = Decoder(registry(), arrays)
     model = decoder.decode(metadata["model"])
     if not isinstance(model, BaseEstimator):
         raise ModelFileError("it holds no model.")
     check_is_fitted(model)
-    return model, decoder.classes
+    return model, decoder.n_foreign
 
 
 def _warn_of_versions(path, metadata):
-    """Estimators of scikit-learn keep private attributes, which may change their meaning."""
+    """Skops keeps private attributes of scikit-learn, which may change their meaning."""
     written, here = metadata.get("sklearn"), sklearn.__version__
     if written != here:
         warnings.warn(
@@ -209,7 +209,7 @@ def model_info(path: StrPath) -> dict[str, Any]:
     ...     psvm.save(model, path)
     ...     info = psvm.persistence.model_info(path)
     >>> info["class"], info["summary"]["n_features_in"]
-    ('psvm.PSVR', 1)
+    ('psvm.estimators.PSVR', 1)
     """
     check_path("path", path)
     metadata, arrays = read_container(path)
@@ -224,7 +224,7 @@ def model_info(path: StrPath) -> dict[str, Any]:
         "format_version": metadata["version"],
         "psvm": metadata.get("psvm"),
         "sklearn": metadata.get("sklearn"),
-        "class": metadata["model"]["class"],
+        "class": _public_name(type(model)),
         "parameters": {k: repr(v) for k, v in model.get_params(deep=False).items()},
         "summary": summarise(model),
         "arrays": {"number": len(arrays), "bytes": sum(a.nbytes for a in arrays)},
@@ -232,6 +232,12 @@ def model_info(path: StrPath) -> dict[str, Any]:
         "extra": metadata.get("extra"),
         "schema": metadata.get("schema"),
     }
+
+
+def _public_name(cls):
+    """The name of a class without the private modules on the way."""
+    parts = [part for part in cls.__module__.split(".") if not part.startswith("_")]
+    return ".".join([*parts, cls.__qualname__])
 
 
 SUMMARY = (

@@ -8,15 +8,16 @@ from dataclasses import fields
 from functools import partial
 from importlib.metadata import version
 
+from .._fitted import State
 from .._typing import StrPath
 from .._validation import check_path, shown
 from ..estimators import MomentsPlan, SiteMoments
 from ..matrix import FoldMoments, Moments
-from ._checks import State, check_plan, check_sums
 from ._codec import Decoder, Encoder
-from ._container import FORMATS, METADATA, read_container, write_container
+from ._container import FORMATS, METADATA, read_container, why, write_container
 from ._errors import ModelFileError
 from ._known import registry
+from ._sums import check_plan, check_sums
 
 PLAN, MOMENTS = "psvm-plan", "psvm-moments"
 
@@ -161,7 +162,7 @@ def _read(path, format, make):
     except ImportError:
         raise
     except Exception as error:
-        text = str(error) if isinstance(error, ModelFileError) else repr(error)
+        text = why(error)
         raise ModelFileError(f"{os.fspath(path)}: the file cannot be read: {text}") from error
 
 

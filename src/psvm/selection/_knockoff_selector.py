@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
+from .._fitted import ArrayOf, Count, Given, Permutation
 from .._parallel import run
 from .._parameters import (
     Choice,
@@ -157,6 +158,16 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         "verbose": Flag(),
     }
 
+    _fitted: ClassVar = {
+        "statistics_": ArrayOf("draws", "p"),
+        "thresholds_": Given(),
+        "e_values_": ArrayOf("p"),
+        "frequencies_": ArrayOf("p"),
+        "order_": Permutation("p"),
+        "ranking_": ArrayOf("p", kinds="i"),
+        "n_features_": Count(),
+    }
+
     def __init__(
         self,
         fdr: float = 0.1,
@@ -201,7 +212,17 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Labels of classes, or numbers.
         knockoffs : array-like of shape (n_samples, n_features) or \
-(n_repeats, n_samples, n_features), default=None
+
+        def _check_fitted(self, state):
+        thresholds = self.thresholds_  # infinite ones take nothing
+        ok = isinstance(thresholds, np.ndarray) and thresholds.shape == self.statistics_.shape[:1]
+        ok = ok and thresholds.dtype == np.float64 and (thresholds > 0).all()
+        state.require(ok, "its thresholds are wrong")
+        n = np.count_nonzero(self.ranking_ == 1)
+        state.require(self.n_features_ == n, "n_features_ is wrong")
+
+
+        (n_repeats, n_samples, n_features), default=None
             Your own knockoffs, one matrix for each repetition. None draws Gaussian ones.
 
         Returns
