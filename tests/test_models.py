@@ -23,11 +23,19 @@ from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_moons
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import VarianceThreshold
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 
 import psvm
@@ -1311,6 +1319,88 @@ def test_numpy_code_of_pipelines(steps):
     assert predicted.tolist() == model.predict(GENES).tolist()
 
 
+@pytest.mark.parametrize("encoder", ENCODERS, ids=str)
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_numpy_code_of_encoded_columns(encoder, kernel):
+    model = in_columns(clone(encoder), remainder="passthrough").set_params(psvc__kernel=kernel)
+    model.fit(CELLS, Y)
+    source = export_numpy(model)
+    new = CELLS.copy()
+    new[::4, 2] = 9.0  # a level that was not there
+    if encoder.handle_unknown == "error":
+        with pytest.raises(ValueError, match=r"unknown level 9\.0"):
+            in_scope(source, new)
+    cells = [CELLS] if encoder.handle_unknown == "error" else [CELLS, new]
+    for data in cells:
+        values, predicted = in_scope(source, data)
+        np.testing.assert_allclose(values, model.decision_function(data), rtol=0, atol=1e-11)
+        assert predicted.tolist() == model.predict(data).tolist()
+
+
+def test_numpy_code_of_tables():
+    """Words, missing cells and columns by name, in a process that knows only NumPy."""
+    frame = pd.DataFrame(CELLS, columns=["a", "b", "c", "d"])
+    frame["c"] = np.array(["x", "yy", "zzz"], dtype=object)[frame["c"].astype(int)]
+    frame["d"] = np.where(frame["d"] > 0, "rare", "often")
+    frame.loc[::5, "a"] = np.nan
+    encoder = make_pipeline(
+        SimpleImputer(strategy="most_frequent"),
+        OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=0.2),
+    )
+    model = in_columns(
+        encoder, ["a", "b", "c", "d"], make_pipeline(SimpleImputer(), RobustScaler())
+    )
+    model.set_params(psvc__probability=True).fit(frame, Y)
+    new = frame.copy()
+    new.loc[::3, "c"] = "unknown"
+    new.loc[::7, "d"] = None
+    source = export_numpy(model)
+    values, predicted = in_scope(source, new[["d", "c", "b", "a"]])
+    np.testing.assert_allclose(values, model.decision_function(new), rtol=0, atol=1e-11)
+    assert predicted.tolist() == model.predict(new).tolist()
+    values, predicted = alone(source, new.to_numpy())
+    np.testing.assert_allclose(values, model.decision_function(new), rtol=0, atol=1e-11)
+    assert predicted == model.predict(new).tolist()
+
+
+@pytest.mark.filterwarnings("ignore:Skipping features")
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (RobustScaler(with_centering=False), Normalizer("l1")),
+        (MinMaxScaler(clip=True), VarianceThreshold()),
+        (log_transformer(0.5), StandardScaler(with_std=False)),
+        (FunctionTransformer(np.log1p), Normalizer("max"), "passthrough"),
+        (StabilitySelector(q=3, n_subsamples=4, random_state=0),),
+        (SimpleImputer(missing_values=0.0, strategy="median"),),
+        (SimpleImputer(strategy="constant", fill_value=3.0), Normalizer()),
+    ],
+    ids=lambda steps: "-".join(str(step).partition("(")[0] for step in steps),
+)
+def test_numpy_code_of_steps(steps):
+    data = np.abs(np.round(GENES, 1))
+    data[:, 4] = 0.0
+    if isinstance(steps[0], SimpleImputer) and steps[0].missing_values != 0:
+        data[::3, 5] = np.nan
+    model = make_pipeline(*steps, PSVC(epsilon=0.5)).fit(data, STATE)
+    values, predicted = in_scope(export_numpy(model), 1.5 * data)
+    np.testing.assert_allclose(values, model.decision_function(1.5 * data), rtol=0, atol=1e-11)
+    assert predicted.tolist() == model.predict(1.5 * data).tolist()
+
+
+@pytest.mark.parametrize("probability", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_numpy_code_of_probabilities(probability, n_classes, scheme):
+    y = np.digitize(X[:, 0] + X[:, 1], [0.3, 1.2][: n_classes - 1])
+    model = PSVC(epsilon=0.3, multi_class=scheme, probability=probability).fit(X, y)
+    scope = {}
+    exec(export_numpy(model), scope)
+    found = scope["predict_proba"](NEW)
+    np.testing.assert_allclose(found, model.predict_proba(NEW), rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(scope["predict"](NEW), model.predict(NEW))
+
+
 def test_numpy_code_of_sparse_and_empty_models():
     model = PSVC(epsilon=0.5).fit(sp.csr_array(X), CODE)
     np.testing.assert_allclose(
@@ -1336,7 +1426,8 @@ def test_numpy_code_of_a_search_is_that_of_the_chosen_model():
         PSVC(kernel=Spectrum(2), epsilon=0.5).fit(WORDS, HALF),
         SpheredSVC().fit(X, Y),
         make_pipeline(QuantileNormalizer(), PSVC(epsilon=1.0)).fit(X, Y),
-        PSVC(epsilon=1.0, probability="sigmoid").fit(X, Y),
+        make_pipeline(SimpleImputer(add_indicator=True), PSVC(epsilon=1.0)).fit(X, Y),
+        make_pipeline(PSVMSelector(landmarks=10, random_state=0), PSVC(epsilon=1.0)).fit(X, CODE),
     ],
     ids=lambda model: type(model).__name__,
 )

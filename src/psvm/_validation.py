@@ -301,6 +301,17 @@ def _within(places, size):
     return len(places) == 0 or (places.min() >= 0 and places.max() < size)
 
 
+def plain_target(y):
+    """A column of nullable integers or booleans as NumPy's; scikit-learn makes floats of them.
+
+    One with missing values stays as it is, for the check that follows.
+    """
+    dtype = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biu" and not y.isna().any():
+        return np.asarray(y, dtype=dtype)
+    return y
+
+
 def check_array(name, value, **options):
     """scikit-learn's `check_array` of what `check_stored` accepts; its errors name the argument."""
     from sklearn.utils import check_array as sklearn_check_array
@@ -313,7 +324,7 @@ def check_X_y(X, y, **options):
     """scikit-learn's `check_X_y` likewise."""
     from sklearn.utils import check_X_y as sklearn_check_X_y
 
-    X, y = check_stored("X", X), check_stored("y", y)
+    X, y = check_stored("X", X), plain_target(check_stored("y", y))
     return named("X or y", sklearn_check_X_y, X, y, **options)
 
 
@@ -324,7 +335,8 @@ def validate_data(estimator, X, y="no_validation", **options):
     X = check_stored("X", X)
     if isinstance(y, str) and y == "no_validation":
         return named("X", sklearn_validate_data, estimator, X, **options)
-    return named("X or y", sklearn_validate_data, estimator, X, check_stored("y", y), **options)
+    y = plain_target(check_stored("y", y))
+    return named("X or y", sklearn_validate_data, estimator, X, y, **options)
 
 
 def named(name, check, *arguments, **options):

@@ -8,6 +8,7 @@ from ._base import (
     fit_prepared,
     support_values,
 )
+from ._calibration import LEAST as LEAST_PROBABILITY
 from ._calibration import Calibration, Steps
 from ._centres import cluster_centres
 from ._description import Description, describe, describe_for, digests_of, is_measured

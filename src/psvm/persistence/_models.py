@@ -275,5 +275,5 @@ def _plain(value):
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return (value.astype(str) if value.dtype.kind in "mM" else value).tolist()
     return value
