@@ -1178,6 +1178,37 @@ def test_what_cannot_be_loaded_is_not_saved(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
+WRITER = """
+import sys, time
+from psvm._atomic import atomic_write
+with atomic_write(sys.argv[1], "wb") as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems do not remove open files")
+def test_drafts_of_killed_writers_are_removed(tmp_path):
+    """The next writer of the file removes them, but not the draft of one that is at work."""
+    path = tmp_path / "m.psvm"
+    model = PSVC(epsilon=3.0).fit(X, Y)
+    (tmp_path / ".other.psvm.0123456789ab.part").write_bytes(b"of another file")
+    with subprocess.Popen([sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE) as writer:
+        assert writer.stdout.readline() == b"writing\n"
+        psvm.save(model, path)
+        drafts = [p for p in tmp_path.iterdir() if p.name.startswith(".m.psvm")]
+        assert [p.read_bytes() for p in drafts] == [b"half"]
+        writer.kill()
+    assert drafts[0].exists()
+    psvm.save(model, path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        ".other.psvm.0123456789ab.part",
+        "m.psvm",
+    ]
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that takes no files")
 def test_folder_that_takes_no_files():
     with pytest.raises(OSError, match="/proc/"):

@@ -59,7 +59,8 @@ def export_numpy(model: Estimator) -> str:
         raise TypeError(
             f"{type(machine).__name__} cannot be written as NumPy code; only PSVR and PSVC can."
         )
-    writer, last = StepWriter(), {}
+    writer = StepWriter()
+    last: dict[str, str] = {}
     columns = _columns(machine, last)
     for step in before:
         writer.write(step)
