@@ -100,16 +100,23 @@ def check_storage(name, value):
 
 
 def check_seed(name, value):
-    """Check that a parameter gives random numbers: None, an integer or a RandomState."""
-    from sklearn.utils import check_random_state
-
+    """Check that a parameter gives random numbers: None, an integer, a Generator or RandomState."""
     try:
-        check_random_state(value)
+        random_numbers(value)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} must be None, an integer from 0 to 2**32 - 1 or a numpy.random.RandomState, "
-            f"got {shown(value)}."
+            f"{name} must be None, an integer from 0 to 2**32 - 1, a numpy.random.Generator or a "
+            f"numpy.random.RandomState, got {shown(value)}."
         ) from None
+
+
+def random_numbers(random_state):
+    """What `random_state` stands for, as scikit-learn takes it; a Generator gives its own bits."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.bit_generator)
+    return check_random_state(random_state)
 
 
 def check_jobs(value):

@@ -11,7 +11,6 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import LeaveOneOut, ParameterGrid
 from sklearn.svm import NuSVC
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -27,6 +26,7 @@ from .._validation import (
     check_list,
     check_positive_integer,
     check_seed,
+    random_numbers,
     shown,
     validate_data,
 )
@@ -336,7 +336,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             Class labels.
         n_permutations : int, default=20
             Number of shuffles; the smallest p-value is one over this times the number of genes.
-        random_state : int, RandomState or None, default=None
+        random_state : int, Generator, RandomState or None, default=None
             Seed of the shuffles.
 
         Returns
@@ -347,7 +347,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         check_seed("random_state", random_state)
         X, y = GeneSelector._validate(clone(self), X, y)
         self._splits(X, y, self.cv)
-        random = check_random_state(random_state)
+        random = random_numbers(random_state)
         labels = [y, *(random.permutation(y) for _ in range(n_permutations))]
         Z, targets = self._prepare(X, y).Z, numeric_targets(code_classes(y))
         lists = self._lists(Z, targets)
@@ -385,7 +385,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             Labels of classes.
         q, threshold, pfer : default=None
             Two of them, as for `StabilitySelector`.
-        random_state : int, RandomState or None, default=None
+        random_state : int, Generator, RandomState or None, default=None
             Seed of the halves.
         **options
             Other parameters of `StabilitySelector`.

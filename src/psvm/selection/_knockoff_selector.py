@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
@@ -27,7 +26,7 @@ from .._parameters import (
 from .._progress import progress
 from .._summary import SummaryMixin
 from .._typing import ArrayLike, MatrixLike, RandomState
-from .._validation import as_array
+from .._validation import as_array, random_numbers
 from ..matrix import as_dense, as_matrix
 from ..solvers import epsilon_path
 from ._checks import CheckedSelectorMixin, validate
@@ -79,7 +78,7 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         ``2 / fdr`` features.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is, as for `PSVMSelector`.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers for the knockoffs.
     n_jobs : int, default=None
         Number of processes for the repetitions; the result does not depend on it.
@@ -247,7 +246,7 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         """The knockoffs, one matrix after the other, and their number."""
         if given is None:
             self._check_possible(X, self.n_repeats)
-            random = check_random_state(self.random_state)
+            random = random_numbers(self.random_state)
             source = GaussianKnockoffs(X, self.method, self.covariance)
             return (source.draw(random) for _ in range(self.n_repeats)), self.n_repeats
         check_columns("X", X)

@@ -106,7 +106,7 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
         A kernel of sequences takes strings as X.
     gamma, degree, coef0, theta, rho, zeta : default="scale", 3, 0.0, 1.0, 1.0, 1.0
         Parameters of a kernel that is given by its name, as in `PSVC`.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers for the choice of the `landmarks`.
     tol : float, default=1e-4
         Largest KKT violation relative to epsilon.

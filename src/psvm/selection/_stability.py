@@ -8,7 +8,6 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
@@ -19,6 +18,7 @@ from .._parameters import FilePath, Flag, Jobs, Later, Number, Optional, Seed, c
 from .._progress import progress
 from .._summary import SummaryMixin
 from .._typing import ArrayLike, MatrixLike, RandomState, StrPath
+from .._validation import random_numbers
 from ..matrix import Standardized, as_matrix, by_columns, stored_parts
 from ..solvers import check_weights, epsilon_paths
 from ._checks import CheckedSelectorMixin, validate
@@ -117,7 +117,7 @@ class StabilitySelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseE
         What y is, as for `PSVMSelector`.
     group_correlation : float, default=0.9
         Features whose absolute correlation is at least this large form a group in `groups_`.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers for the halves.
     n_jobs : int, default=None
         Number of processes; the result does not depend on it.
@@ -303,7 +303,7 @@ threshold 0.8, unimodal)
 
     def _halves(self, target, weights):
         """Weights of the rows in each half, as columns."""
-        random, present = check_random_state(self.random_state), weights > 0
+        random, present = random_numbers(self.random_state), weights > 0
         labels = target.classifies and target.scheme != "multilabel"
         strata = [np.flatnonzero(present)]
         if labels:
