@@ -72,9 +72,17 @@ from psvm.kernels import (
     WeightedDegree,
     normalized,
 )
-from psvm.persistence import ModelFileError, export_numpy, export_text, model_info, register
+from psvm.persistence import (
+    ModelFileError,
+    export_numpy,
+    export_text,
+    model_info,
+    register,
+    trusted_types,
+)
 from psvm.persistence._container import DIGEST, read_container, write_container
 from psvm.selection import PresentCall, QuantileNormalizer, log_transformer
+from test_fuzz_models import make_models
 
 X, CODE = make_moons(60, noise=0.2, random_state=0)
 NEW = make_moons(50, noise=0.3, random_state=1)[0]
@@ -1470,23 +1478,47 @@ def test_what_cannot_be_numpy_code(model):
 # --- skops
 
 
-@pytest.mark.parametrize(
-    ("model", "data"),
-    [
-        (PSVC(epsilon=0.5).fit(X, Y), NEW),
-        (PSVR(kernel=RBF(2.0) + Linear(), epsilon=0.1).fit(X, X[:, 0]), NEW),
-        (PSVC(kernel=Spectrum(2), epsilon=0.5).fit(WORDS, HALF), WORDS),
-        (SpheredSVC().fit(X, Y), NEW),
-        (PSVMSelector(n_features=3).fit(GENES, STATE), GENES),
-        (GeneSelector(n_features=[2], smoothing=0, cv=3).fit(GENES, STATE), GENES),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_skops(model, data):
+def by_skops(model):
+    """The model that skops makes again, with the types that we publish and no others."""
     skops = pytest.importorskip("skops.io")
     file = skops.dumps(model)
-    types = skops.get_untrusted_types(data=file)
-    assert {name.split(".")[0] for name in types} <= {"psvm", "functools", "scipy", "sklearn"}
-    loaded = skops.loads(file, trusted=types)
-    for (_, expected), (_, found) in zip(outputs(model, data), outputs(loaded, data), strict=True):
-        np.testing.assert_array_equal(found, expected)
+    assert set(skops.get_untrusted_types(data=file)) <= set(trusted_types())
+    return skops.loads(file, trusted=trusted_types())
+
+
+def test_skops_trusts_what_models_consist_of():
+    """Every kind of model that the fuzz damages, but for one with a function of the test's."""
+    for name, (model, data) in make_models().items():
+        if name == "genes called":
+            continue
+        pairs = zip(outputs(model, data), outputs(by_skops(model), data), strict=True)
+        for (_, expected), (_, found) in pairs:
+            np.testing.assert_array_equal(found, expected, err_msg=name)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PSVC(landmarks=10).fit(psvm.RowBlocks([(X, Y)])),
+        PSVC(landmarks=10, random_state=0).partial_fit(X, Y),
+        PSVC(epsilon=0.5, solver=psvm.SMO()).fit(X, np.digitize(X[:, 0], [-0.2, 1.0])),
+        PSVC(multi_class="shared").fit(X, np.digitize(X[:, 0], [-0.2, 1.0])),
+        PSVR(landmarks="random", random_state=np.random.default_rng(0)).fit(X, X[:, 0]),
+        make_pipeline(SimpleImputer(), psvm.PSVCCV(epsilons=[0.5], gammas=[1.0], cv=3)).fit(X, Y),
+        in_columns(OneHotEncoder()).fit(CELLS, Y),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_skops_of_other_fits(model):
+    data = CELLS if model.n_features_in_ == 4 else NEW
+    np.testing.assert_array_equal(by_skops(model).predict(data), model.predict(data))
+
+
+def test_registered_kernels_are_trusted(monkeypatch):
+    known = psvm.persistence._known.registry()
+    monkeypatch.setattr(known, "_by_name", dict(known._by_name))
+    monkeypatch.setattr(known, "_by_class", dict(known._by_class))
+    name = f"{Overlap.__module__}.Overlap"
+    assert name not in trusted_types()
+    register(Overlap)
+    assert name in trusted_types()
