@@ -365,7 +365,7 @@ def test_encoded_columns(tmp_path, encoder, options):
 
 def test_encoded_tables(tmp_path):
     """Columns by name: words, missing cells, numbers, and what is left over."""
-    frame = pd.DataFrame(CELLS, columns=["a", "b", "c", "d"])
+    frame = pd.DataFrame(CELLS.copy(), columns=["a", "b", "c", "d"])
     frame["c"] = np.array(["x", "yy", "zzz"], dtype=object)[frame["c"].astype(int)]
     frame["d"] = np.where(frame["d"] > 0, "rare", "often")
     frame.loc[::5, "a"] = np.nan
@@ -1378,7 +1378,7 @@ def test_numpy_code_of_encoded_columns(encoder, kernel):
 
 def test_numpy_code_of_tables():
     """Words, missing cells and columns by name, in a process that knows only NumPy."""
-    frame = pd.DataFrame(CELLS, columns=["a", "b", "c", "d"])
+    frame = pd.DataFrame(CELLS.copy(), columns=["a", "b", "c", "d"])
     frame["c"] = np.array(["x", "yy", "zzz"], dtype=object)[frame["c"].astype(int)]
     frame["d"] = np.where(frame["d"] > 0, "rare", "often")
     frame.loc[::5, "a"] = np.nan

@@ -6,6 +6,7 @@ cannot be made again in this way is written by skops, like all other estimators 
 """
 
 import warnings
+from collections import UserList
 from importlib import import_module
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..selection import floored_log2
 from ._errors import CannotMakeAgain
 from ._registry import OUTPUT, Entry
 
+LISTS = list | tuple | UserList
 LARGEST_TABLE = 2**24
 """Cells of a table from which an encoder is made again."""
 
@@ -81,6 +83,8 @@ class SklearnEntry(Entry):
         own = vars(value)
         names = [name for name in self.table if name in own or name not in GENERAL]
         found = {name: getattr(value, name, None) for name in names}  # some are properties
+        if "transformers_" in found:
+            found["transformers_"] = [_with_list(*part) for part in found["transformers_"]]
         return {name: v for name, v in found.items() if v is not None or name in own}
 
     def _names(self):
@@ -104,6 +108,12 @@ class SklearnEntry(Entry):
             self.check(model)
 
 
+def _with_list(name, step, columns):
+    """A part of a ColumnTransformer, whose columns scikit-learn keeps in several kinds of lists."""
+    lists = isinstance(columns, UserList | np.ndarray)
+    return name, step, list(columns) if lists else columns
+
+
 def _same(a, b):
     """Whether values are equal, NaN to NaN, down to attributes and the entries of arrays."""
     if isinstance(a, BaseEstimator) and type(a) is type(b):
@@ -114,7 +124,7 @@ def _same(a, b):
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
         alike = a.shape == b.shape and a.dtype == b.dtype
         return alike and _same(a.ravel().tolist(), b.ravel().tolist())
-    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+    if isinstance(a, LISTS) and isinstance(b, LISTS):
         return len(a) == len(b) and all(map(_same, a, b))
     if isinstance(a, np.dtype) and isinstance(b, np.dtype):
         return a == b or {a.kind, b.kind} <= set("biuf")  # of the rows; they are not converted
