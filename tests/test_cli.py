@@ -1,6 +1,7 @@
 """Every command as a user would run it: its files, its words, its exit code."""
 
 import csv
+import errno
 import fcntl
 import gzip
 import os
@@ -8,6 +9,7 @@ import pty
 import resource
 import select
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import termios
 import time
 import tomllib
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -458,9 +461,28 @@ def test_a_full_disk_leaves_nothing_behind(data, tmp_path):
         preexec_fn=limited,
     )  # fmt: skip
     assert found.returncode == 1
-    assert "Nothing was left behind" in found.stderr and "Traceback" not in found.stderr
+    assert "m.psvm: File too large. This file was not written" in found.stderr
+    assert "Traceback" not in found.stderr
     assert (tmp_path / "m.psvm").read_text() == "the old one"
     assert not [p for p in tmp_path.iterdir() if ".part" in p.name or p.name.endswith(".log")]
+
+
+def test_a_disk_that_is_full_after_the_model_says_what_is_there(data, capsys, monkeypatch):
+    flush, seen = os.fsync, []
+
+    def full(handle):
+        seen.extend([handle] * stat.S_ISREG(os.fstat(handle).st_mode))
+        if len(seen) > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        flush(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert run("fit", "train.csv", "--target", "diagnosis", "--model", "m.psvm", "--no-cv") == 1
+    said = capsys.readouterr().err
+    assert "m.psvm.toml: No space left on device. This file was not written" in said
+    assert "files that were written before it are complete" in said
+    assert [p.name for p in Path().iterdir() if "m.psvm" in p.name] == ["m.psvm"]
+    psvm.load("m.psvm")
 
 
 def test_pipes_get_the_result_alone(data):

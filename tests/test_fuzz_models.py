@@ -35,16 +35,20 @@ SHORT, LONG = 30, 150
 def make_models():
     """Fitted models of every kind, and data to predict."""
     from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.compose import ColumnTransformer
     from sklearn.datasets import make_moons
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.feature_selection import VarianceThreshold
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
-    from sklearn.naive_bayes import GaussianNB
-    from sklearn.neighbors import NearestCentroid
+    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MinMaxScaler, Normalizer, RobustScaler, StandardScaler
-    from sklearn.svm import SVC, LinearSVC, NuSVC
+    from sklearn.preprocessing import (
+        MinMaxScaler,
+        Normalizer,
+        OneHotEncoder,
+        RobustScaler,
+        StandardScaler,
+    )
+    from sklearn.svm import SVC
 
     import psvm
     from psvm import (
@@ -76,6 +80,13 @@ def make_models():
     def gene_selector(**options):
         model = GeneSelector(n_features=[2, 3], smoothing=0, cv=3, **options)
         return model.fit(genes, state), genes
+
+    cells = np.column_stack([X, np.arange(40) % 3, np.arange(40) % 7 // 6])
+
+    def encoded(remainder, *before, **options):
+        encoder = make_pipeline(*before, OneHotEncoder(sparse_output=False, **options))
+        parts = [("numbers", StandardScaler(), [0, 1]), ("categories", encoder, [2, 3])]
+        return make_pipeline(ColumnTransformer(parts, remainder=remainder), PSVC(epsilon=0.5))
 
     def pipeline(*steps):
         return make_pipeline(*steps).fit(X, two), X
@@ -131,20 +142,19 @@ def make_models():
             X,
         ),
         "feature map": (k.Spectrum(2).feature_map().fit(words), words),
-        "svc sparse": (SVC().fit(sp.csr_array(X), three), sp.csr_array(X)),
-        "svc precomputed": (SVC(kernel="precomputed").fit(gram, two), gram),
-        "nusvc": (NuSVC(nu=0.3).fit(X, three), X),
         "scalers": pipeline(SimpleImputer(), StandardScaler(), MinMaxScaler(), PSVC(epsilon=0.5)),
         "more scalers": pipeline(
             RobustScaler(), VarianceThreshold(), Normalizer(), LogisticRegression()
         ),
-        "linear svc": pipeline(StandardScaler(), LinearSVC()),
         "ridge": (make_pipeline(StandardScaler(), Ridge()).fit(X, number), X),
-        "linear": (make_pipeline(StandardScaler(), LinearRegression()).fit(X, X[:, ::-1]), X),
-        "ridge classifier": pipeline(StandardScaler(), RidgeClassifier()),
-        "bayes": pipeline(StandardScaler(), GaussianNB()),
-        "discriminant": (LinearDiscriminantAnalysis().fit(X, three), X),
-        "centroids": (NearestCentroid().fit(X, three), X),
+        "table": (encoded("drop", handle_unknown="ignore").fit(cells, two), cells),
+        "table of rare levels": (
+            encoded("passthrough", handle_unknown="infrequent_if_exist", min_frequency=0.3).fit(
+                cells, two
+            ),
+            cells,
+        ),
+        "table imputed": (encoded("drop", SimpleImputer()).fit(cells, two), cells),
     }
     aligned = [k.SmithWaterman(matrix=(2, -1)), k.NeedlemanWunsch()] if find_spec("Bio") else []
     for kernel in (
@@ -268,7 +278,9 @@ class Mutant:
             container[key] = value
 
     def _pick(self):
-        return self.rng.randrange(len(self.arrays)) if self.arrays else None
+        """An array that can be made fifty times as large."""
+        small = [i for i, array in enumerate(self.arrays) if array.size < 10_000]
+        return self.rng.choice(small) if small else None
 
     def _entries(self):
         """Change some entries of an array."""
@@ -444,6 +456,39 @@ def run(folder, n):
     print(dict(total))
     bad = [f"{who}: {o}" for who, o in zip(every, found, strict=True) if o.startswith("bad")]
     return total, bad
+
+
+def declared(model, state):
+    """Arrays of a model, and the axes that its class declares to be of features or classes."""
+    from psvm._fitted import ArrayOf, Maybe, table_of
+
+    for name, entry in table_of(type(model)).items():
+        entry = entry.entry if isinstance(entry, Maybe) else entry
+        value = state.get(name)
+        if isinstance(entry, ArrayOf) and isinstance(value, dict) and value["type"] == "array":
+            for axis, dimension in enumerate(entry.dimensions):
+                if dimension in ("p", "c", "pairs"):
+                    yield name, value["index"], axis
+
+
+def test_declared_dimensions_hold(folder, tmp_path):
+    """Each array whose number of features or classes is declared, longer and shorter by one."""
+    import psvm
+    from psvm.persistence import ModelFileError
+    from psvm.persistence._container import read_container, write_container
+
+    seen = set()
+    for path in sorted(folder.glob("*.psvm")):
+        model, (metadata, arrays) = psvm.load(path), read_container(path)
+        for name, index, axis in declared(model, metadata["model"].get("state", {})):
+            longer = np.concatenate([arrays[index], np.take(arrays[index], [-1], axis)], axis)
+            for changed in (longer, np.delete(arrays[index], -1, axis)):
+                others = [changed if i == index else array for i, array in enumerate(arrays)]
+                write_container(tmp_path / "m.psvm", metadata, others)
+                with pytest.raises(ModelFileError, match="no sense"):
+                    psvm.load(tmp_path / "m.psvm")
+            seen.add((type(model).__name__, name))
+    assert len(seen) >= 12
 
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs limits of Linux")

@@ -18,7 +18,7 @@ CONTRIBUTING = Path(__file__).parents[1] / "CONTRIBUTING.md"
 
 LAYERS = [
     ["_core"],
-    ["_candidates", "_docstrings", "_progress", "_threads", "_typing", "_validation"],
+    ["_candidates", "_docstrings", "_fitted", "_progress", "_threads", "_typing", "_validation"],
     ["_atomic", "_folds", "_journal", "_parallel", "_parameters", "_plotting", "_summary"],
     ["matrix"],
     ["kernels", "preprocessing"],

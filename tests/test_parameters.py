@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 
 import psvm
-from psvm import comparators, evaluation, selection
+from psvm import comparators, estimators, evaluation, selection
 from psvm._docstrings import PLACEHOLDER, document, paragraphs
 from psvm._parameters import (
     Choice,
@@ -179,3 +179,56 @@ def test_docstrings_may_be_stripped():
         pass
 
     assert Model.__doc__ is None
+
+
+RNG = np.random.default_rng(0)
+X, CODE = RNG.normal(size=(60, 12)), np.arange(60) % 2
+X[:, 0] += CODE
+LINEAR = psvm.PSVR(kernel="linear", epsilon=0.1)
+RANDOM = {
+    "landmarks": lambda r: (
+        psvm.PSVC(epsilon=0.0, landmarks="random", n_landmarks=9, random_state=r)
+        .fit(X, CODE)
+        .support_objects_
+    ),
+    "kmeans": lambda r: psvm.PSVR(landmarks=9, random_state=r).fit(X, X[:, 0]).support_objects_,
+    "selector": lambda r: (
+        psvm.PSVMSelector(landmarks="random", n_landmarks=9, random_state=r).fit(X, CODE).landmarks_
+    ),
+    "stability": lambda r: (
+        psvm.StabilitySelector(q=3, n_subsamples=6, random_state=r).fit(X, CODE).entries_
+    ),
+    "knockoffs": lambda r: psvm.KnockoffSelector(0.9, random_state=r).fit(X, CODE).statistics_,
+    "gaussian": lambda r: selection.gaussian_knockoffs(X, random_state=r),
+    "centres": lambda r: estimators.cluster_centres(X, 3, least=2, random_state=r),
+    "cross-validation": lambda r: (
+        evaluation.cross_validate(LINEAR, X, X[:, 0], cv=3, random_state=r).folds
+    ),
+    "ranking": lambda r: selection.rank_features(X, CODE, random_state=r).stability,
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_numbers_of_a_generator(name):
+    """The same generator gives the same result, and goes on as a RandomState does."""
+    draw, generator = RANDOM[name], np.random.default_rng(3)
+    first, before = draw(generator), np.random.default_rng(3).bit_generator.state
+    assert generator.bit_generator.state != before
+    np.testing.assert_array_equal(draw(np.random.default_rng(3)), first)
+    others = [draw(generator) for _ in range(5)]
+    assert name == "centres" or any(not np.array_equal(other, first) for other in others)
+
+
+def test_what_gives_no_random_numbers():
+    with pytest.raises(ValueError, match=r"a numpy\.random\.Generator or a numpy\.random\.Random"):
+        psvm.PSVC(landmarks="random", random_state="seed").fit(X, CODE)
+
+
+def test_estimators_with_a_generator_are_cloned_and_saved(tmp_path):
+    model = psvm.PSVC(landmarks="random", n_landmarks=9, random_state=np.random.default_rng(3))
+    twin = clone(model).fit(X, CODE)  # which has a copy of the generator
+    np.testing.assert_array_equal(twin.support_objects_, model.fit(X, CODE).support_objects_)
+    psvm.save(model, tmp_path / "m.psvm")
+    loaded = psvm.load(tmp_path / "m.psvm")
+    assert loaded.random_state is None
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))

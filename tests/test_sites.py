@@ -68,6 +68,31 @@ def assert_same_model(a, b, atol=1e-10):
     assert_allclose(a.intercept_, b.intercept_, rtol=0, atol=atol)
 
 
+WEIGHTS = {
+    "alternating": lambda i: np.where(i % 2, 1e9, 1e-9),
+    "one row": lambda i: np.where(i == 0, 1e9, 1e-9),
+    "two rows": lambda i: np.where(i < 2, 1e9, 1e-9),
+    "of all sizes": lambda i: 10.0 ** (i % 19 - 9),
+}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("model", [PSVC(n_landmarks=10), PSVR(kernel="dyadic")], ids=str)
+def test_sums_of_any_weights_are_saved(tmp_path, model, weights):
+    """Beside a weight of 1e9 the products of the other rows are less than their rounding."""
+    plan = make_plan(model)
+    X, y = rows(200, 1)
+    target = y if isinstance(model, PSVC) else X[:, 0]
+    try:
+        site = SiteMoments.of(plan, [(X, target, WEIGHTS[weights](np.arange(200)))])
+    except ValueError as error:  # the smallest number of rows may hold for weights as well
+        assert "rows" in str(error)
+        return
+    save_moments(site, tmp_path / "site")
+    loaded = load_moments(tmp_path / "site")
+    assert_array_equal(loaded.sums.total.cross, site.sums.total.cross)
+
+
 # --- the model
 
 

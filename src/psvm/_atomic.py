@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -11,6 +12,11 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from ._typing import StrPath
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 def check_writable(*paths):
@@ -33,7 +39,9 @@ def atomic_write(
     """Open a file for writing that appears under its name when all of it is on the disk.
 
     The text goes to a new file in the same directory, which takes the place of an old one at the
-    end. After an error, a full disk or Ctrl-C the old file is as it was and nothing else is left.
+    end. After an error, a full disk or Ctrl-C the old file is as it was and nothing else is left;
+    what a process left that was killed, the next one that writes the same file removes. An error of
+    the system names the file.
 
     Parameters
     ----------
@@ -66,20 +74,61 @@ def atomic_write(
     folder, name = os.path.split(path)
     if os.path.exists(path) and not os.access(path, os.W_OK):
         raise PermissionError(f"{path} is write-protected.")
-    draft = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.part")
+    _remove_abandoned(folder, name)
+    draft = None
     try:
-        with open(draft, mode.replace("w", "x"), **options) as file:
+        with _open_draft(folder, name, mode.replace("w", "x"), **options) as file:
+            draft = file.name
             yield file
             file.flush()
             os.fsync(file.fileno())
         if os.path.exists(path):
             os.chmod(draft, stat.S_IMODE(os.stat(path).st_mode))
         os.replace(draft, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(draft)
+    except BaseException as error:
+        if draft is not None:
+            with suppress(FileNotFoundError):
+                os.unlink(draft)
+        if isinstance(error, OSError) and error.filename in (None, draft):
+            error.filename = path
         raise
     _sync_folder(folder)
+
+
+def _open_draft(folder, name, mode, **options):
+    """A new file that is locked as long as it is open; a process that is killed unlocks it."""
+    while True:
+        draft = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.part")
+        try:
+            file = open(draft, mode, **options)  # noqa: SIM115
+        except OSError as error:
+            error.filename = os.path.join(folder, name)
+            raise
+        _lock(file)
+        if os.path.exists(draft):
+            return file
+        file.close()  # another writer has found it before it was locked
+
+
+def _remove_abandoned(folder, name):
+    """Remove drafts of a file that no process is writing any more."""
+    draft = re.compile(rf"\.{re.escape(name[:100])}\.[0-9a-f]{{12}}\.part")
+    with suppress(OSError):
+        for entry in filter(draft.fullmatch, os.listdir(folder)):
+            with suppress(OSError), open(os.path.join(folder, entry), "r+b") as file:
+                if _lock(file):
+                    os.unlink(file.name)
+
+
+def _lock(file):
+    """Whether this process, and no other one, has the file now."""
+    if fcntl is None:  # open files cannot be removed there
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _sync_folder(folder):

@@ -26,7 +26,7 @@ Stored: TypeAlias = np.ndarray | sp.csr_array
 """Rows of a matrix, as they were given."""
 KernelLike: TypeAlias = str | Callable[[Any, Any], Any]
 """The name of a kernel, an object of `psvm.kernels` or a function of two arrays."""
-RandomState: TypeAlias = int | np.random.RandomState | None
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 ClassWeight: TypeAlias = Mapping[Any, float] | Literal["balanced"] | None
 StrPath: TypeAlias = str | os.PathLike[str]
 Scoring: TypeAlias = str | Callable[..., float] | None

@@ -100,16 +100,23 @@ def check_storage(name, value):
 
 
 def check_seed(name, value):
-    """Check that a parameter gives random numbers: None, an integer or a RandomState."""
-    from sklearn.utils import check_random_state
-
+    """Check that a parameter gives random numbers: None, an integer, a Generator or RandomState."""
     try:
-        check_random_state(value)
+        random_numbers(value)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} must be None, an integer from 0 to 2**32 - 1 or a numpy.random.RandomState, "
-            f"got {shown(value)}."
+            f"{name} must be None, an integer from 0 to 2**32 - 1, a numpy.random.Generator or a "
+            f"numpy.random.RandomState, got {shown(value)}."
         ) from None
+
+
+def random_numbers(random_state):
+    """What `random_state` stands for, as scikit-learn takes it; a Generator gives its own bits."""
+    from sklearn.utils import check_random_state
+
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.bit_generator)
+    return check_random_state(random_state)
 
 
 def check_jobs(value):
@@ -301,6 +308,17 @@ def _within(places, size):
     return len(places) == 0 or (places.min() >= 0 and places.max() < size)
 
 
+def plain_target(y):
+    """A column of nullable integers or booleans as NumPy's; scikit-learn makes floats of them.
+
+    One with missing values stays as it is, for the check that follows.
+    """
+    dtype = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biu" and not y.isna().any():
+        return np.asarray(y, dtype=dtype)
+    return y
+
+
 def check_array(name, value, **options):
     """scikit-learn's `check_array` of what `check_stored` accepts; its errors name the argument."""
     from sklearn.utils import check_array as sklearn_check_array
@@ -313,7 +331,7 @@ def check_X_y(X, y, **options):
     """scikit-learn's `check_X_y` likewise."""
     from sklearn.utils import check_X_y as sklearn_check_X_y
 
-    X, y = check_stored("X", X), check_stored("y", y)
+    X, y = check_stored("X", X), plain_target(check_stored("y", y))
     return named("X or y", sklearn_check_X_y, X, y, **options)
 
 
@@ -324,7 +342,8 @@ def validate_data(estimator, X, y="no_validation", **options):
     X = check_stored("X", X)
     if isinstance(y, str) and y == "no_validation":
         return named("X", sklearn_validate_data, estimator, X, **options)
-    return named("X or y", sklearn_validate_data, estimator, X, check_stored("y", y), **options)
+    y = plain_target(check_stored("y", y))
+    return named("X or y", sklearn_validate_data, estimator, X, y, **options)
 
 
 def named(name, check, *arguments, **options):

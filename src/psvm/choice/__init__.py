@@ -1,5 +1,6 @@
 """The choice: walks along epsilon, the losses of held-out rows, and one rule."""
 
+from ._calibration import LEAST as LEAST_PROBABILITY
 from ._calibration import Calibration, Steps
 from ._description import Description
 from ._folds import Folds

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
+from .._fitted import ArrayOf, Count, Instance, is_increasing, n_pairs
+from .._parameters import Choice
 from ..matrix import block_slices
 from ._sigmoid import Sigmoid, log_odds, smoothed
 
@@ -32,6 +35,11 @@ class Steps:
     knots: np.ndarray
     values: np.ndarray
 
+    _fitted: ClassVar = {
+        "knots": ArrayOf("knots"),
+        "values": ArrayOf("knots", least=0),
+    }
+
     @property
     def rises(self):
         """Whether the probability depends on the decision value."""
@@ -40,6 +48,13 @@ class Steps:
     def __call__(self, f):
         """Probability of the positive class."""
         return np.interp(f, self.knots, self.values)
+
+    def _check_fitted(self, state):
+        """Probabilities that do not fall, at knots in increasing order."""
+        ordered = len(self.knots) > 0 and is_increasing(self.knots)
+        state.require(ordered, "its knots are not in order")
+        rise = (np.diff(self.values, append=1.0) >= 0).all()
+        state.require(rise, "its values are not probabilities in order")
 
 
 def fit_steps(f, positive, weights, unit):
@@ -78,6 +93,12 @@ class Calibration:
     n_classes: int
     curves: tuple[Curve, ...]
 
+    _fitted: ClassVar = {
+        "scheme": Choice("ovo", "ovr"),
+        "n_classes": Count(least=2),
+        "curves": Instance(tuple),
+    }
+
     @property
     def rises(self):
         """Whether probabilities depend on decision values at all."""
@@ -100,6 +121,13 @@ class Calibration:
             return couple(p, self.n_classes)
         p = np.maximum(p, LEAST)
         return p / p.sum(axis=1, keepdims=True)
+
+    def _check_fitted(self, state):
+        """A curve for each machine, all of one kind."""
+        n, kinds = self.n_classes, {type(curve) for curve in self.curves}
+        ok = len(self.curves) == (n_pairs(n) if self.scheme == "ovo" else n)
+        state.require(ok, "its curves are wrong")
+        state.require(kinds in ({Sigmoid}, {Steps}), "its curves are of a wrong kind")
 
 
 def couple(pairwise, n_classes):

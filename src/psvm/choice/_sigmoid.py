@@ -8,9 +8,12 @@ The decision values f are those of rows that the machine has not seen.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
+
+from .._parameters import Number
 
 SMOOTHING = 0.25
 """Rows by which each class counts in the other one. Platt's one row gives the same thresholds, but
@@ -27,6 +30,8 @@ class Sigmoid:
         Zero if decision values say nothing about the class: the probability is constant.
     offset : float
     """
+
+    _fitted: ClassVar = {"slope": Number(least=0), "offset": Number()}
 
     slope: float
     offset: float

@@ -136,12 +136,18 @@ def _say(text):
     print(text, file=sys.stderr)
 
 
+FULL = (
+    " This file was not written, and an old one is as it was; files that were written before it "
+    "are complete. Free some space and run it again."
+)
+
+
 def _os_error(error):
     """An error of the system as a sentence with its file."""
     where = f"{error.filename}: " if error.filename else ""
     advice = {
-        errno.ENOSPC: " Nothing was left behind; free some space and run it again.",
-        errno.EFBIG: " Nothing was left behind; free some space and run it again.",
+        errno.ENOSPC: FULL,
+        errno.EFBIG: FULL,
         errno.EACCES: " Choose a directory you may write to.",
         errno.EROFS: " Choose a directory you may write to.",
     }.get(error.errno, "")

@@ -10,6 +10,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 
 from .._docstrings import document
+from .._fitted import ArrayOf
 from .._parameters import Choice, Later, Number, check_parameters
 from .._typing import ArrayLike, KernelLike, MatrixLike
 from .._validation import check_decisions, check_labels, check_vector
@@ -90,6 +91,12 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         "reg": Number(above=0),
         "covariance": Choice("shared", "separate"),
         "priors": Later(),
+    }
+
+    _fitted: ClassVar = {
+        "means_": ArrayOf("c", "functions"),
+        "priors_": ArrayOf("c", above=0),
+        "covariances_": ArrayOf("c", "functions", "functions"),
     }
 
     def __init__(
@@ -278,3 +285,7 @@ class KernelFisherDiscriminant(ClassifierMixin, KernelModel):
         ndarray of shape (n_samples, n_classes)
         """
         return log_softmax(self._log_joint(X), axis=1)
+
+    def _n_functions(self, state):
+        np.linalg.cholesky(self.covariances_)
+        return state.size("c") - 1

@@ -9,8 +9,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import DEFINITE_KERNEL, paragraphs
+from .._fitted import ArrayOf, Count, Given, Places
+from .._parameters import check_parameters
 from .._validation import check_decisions, kernel_values
 from ..estimators import KernelChoice, KernelMixin, choose_kernel
+from ..kernels import check_kernel, check_prepared
 from ..matrix import BLOCK_BYTES, as_dense, block_slices
 from ..solvers import check_weights
 
@@ -41,6 +44,15 @@ class KernelModel(KernelMixin, BaseEstimator):
     feature_names_in_: np.ndarray
 
     _constraints: ClassVar = {"kernel": KernelChoice("precomputed")}
+
+    _fitted: ClassVar = {
+        "dual_coef_": ArrayOf("functions", "support"),
+        "intercept_": ArrayOf("functions"),
+        "n_support_": Count("support"),
+        "support_": Places("support"),
+        "_kernel": Given(),
+        "_prepared": Given(),
+    }
 
     def _fit_gram(self, X, sample_weight):
         """The kernel, its matrix of the training objects, and their weights."""
@@ -88,6 +100,23 @@ class KernelModel(KernelMixin, BaseEstimator):
         if self._kernel is None:
             return as_dense(X[:, self.support_])
         return kernel_values(self._kernel.evaluate, self._kernel.prepare(X), self._prepared)
+
+    def _check_fitted(self, state):
+        """The kernel and the support objects, and as many functions as classes need."""
+        check_parameters(self)
+        measured = self._kernel_name == "precomputed"
+        state.require(measured == (self._kernel is None), "its kernel is missing")
+        if measured:
+            ok = self.n_support_ == 0 or self.support_[-1] < state.features()
+            state.require(ok, "the places of its support are wrong")
+        else:
+            check_kernel(state, self._kernel, self._takes_vectors)
+            check_prepared(state, self._kernel, self._prepared, self.n_support_)
+        n = self._n_functions(state)
+        state.require(len(self.intercept_) == n, "its coefficients do not fit its classes")
+
+    def _n_functions(self, state):
+        return 1
 
 
 def indefinite(model):

@@ -193,6 +193,9 @@ class LeastSquaresSVC(OneVsOneMixin, ClassifierMixin, KernelModel):
     def _pair_decisions(self, X):
         return self._values(X)
 
+    def _n_functions(self, state):
+        return state.size("pairs")
+
 
 @document(PARAGRAPHS)
 class LeastSquaresSVR(RegressorMixin, KernelModel):

@@ -33,12 +33,11 @@ from ._kernel import AUTO, MEASURED, KernelChoice, KernelMixin, Scaling
 from ._landmarks import LANDMARKS, by_rows, check_landmarks
 from ._target import Labels
 from ._trial import Trial
+from ._written import PER_COLUMN, WrittenMixin
 
 if TYPE_CHECKING:
     from ._moments_plan import MomentsPlan
 
-PER_COLUMN = ("alpha_", "column_means_", "column_norms_")
-"""Fitted attributes with an entry for each column of K."""
 OPTIONAL = (
     *("solution_", "calibration_", "loo_decision_", "loo_error_", "plan_", "sums_", "_survey"),
 )
@@ -164,7 +163,7 @@ class PerColumnMixin:
     coef_, intercept_ = InOriginalUnits(_coef), InOriginalUnits(_intercept)
 
 
-class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
+class BasePSVM(PerColumnMixin, WrittenMixin, KernelMixin, BaseEstimator):
     """Parameters, fit and decision values of both estimators."""
 
     _constraints: ClassVar = {
@@ -426,6 +425,10 @@ class BasePSVM(PerColumnMixin, KernelMixin, BaseEstimator):
     def _prepare(self, X):
         """Objects as the kernel takes them."""
         return self._kernel.prepare(rounded(X, self._kernel, self.dtype))
+
+    def _check_fitted(self, state):
+        check_psvm(self)
+        super()._check_fitted(state)
 
 
 def support_values(model, name):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._typing import ArrayLike
-from .._validation import check_array, check_integer, check_seed
+from .._validation import check_array, check_integer, check_seed, random_numbers
 from ..matrix import row_hashes
 from ._sites import LEAST
 
@@ -27,7 +27,7 @@ def cluster_centres(
         The number of clusters; at most one for every ``2 least`` distinct rows.
     least : int, default=20
         Distinct rows that a mean is taken over at least.
-    random_state : int, RandomState or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Where k-means starts.
 
     Returns
@@ -59,7 +59,9 @@ def cluster_centres(
     scale = X.std(axis=0)
     scale[scale == 0] = 1.0
     n_clusters = max(min(n_clusters, n_distinct // (2 * least)), 1)
-    labels = KMeans(n_clusters, n_init=1, random_state=random_state).fit_predict(X / scale)
+    labels = KMeans(n_clusters, n_init=1, random_state=random_numbers(random_state)).fit_predict(
+        X / scale
+    )
     members = (np.flatnonzero(labels == label) for label in range(n_clusters))
     kept = [rows for rows in members if len(np.unique(hashes[rows])) >= least]
     return np.array([X[rows].mean(axis=0) for rows in kept])

@@ -58,7 +58,7 @@ object with fit, default=None
 n_landmarks : int, default=100
     Number of landmarks for "kmeans", "random" and "pca"; fewer if there are fewer distinct
     training vectors (for "pca", features).
-random_state : int, RandomState instance or None, default=None
+random_state : int, Generator, RandomState or None, default=None
     Random numbers for the choice of descriptive vectors.
 tol : float, default=1e-4
     Largest KKT violation relative to epsilon (to the largest ``|K̃'y|`` if epsilon is 0).

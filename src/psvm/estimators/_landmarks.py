@@ -9,11 +9,10 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from .._parameters import Integer, Seed
-from .._validation import check_choice, check_positive_integer, shown
+from .._validation import check_choice, check_positive_integer, random_numbers, shown
 from ..kernels import Kernel, Linear, Rescaled
 from ..matrix import as_dense, row_digests, scaled_columns
 
@@ -92,7 +91,7 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
         It checks objects that are given.
     names : ndarray of str or None
         Names of the features of X.
-    random_state : int, RandomState or None
+    random_state : int, Generator, RandomState or None
 
     Returns
     -------
@@ -110,7 +109,7 @@ def find_landmarks(rule, X, weights, *, count, kernel, names, random_state):
     rows = np.flatnonzero(weights > 0)
     if len(rows) < X.shape[0]:
         X, weights = X[rows], weights[rows]
-    rng = check_random_state(random_state)
+    rng = random_numbers(random_state)
     if hasattr(rule, "fit"):
         return _fitted_vectors(clone(rule), X, weights)
     if _is_count(rule):

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from .._fitted import Classes
+from .._parameters import Choice, Flag
 from .._typing import MatrixLike
 from .._validation import check_labels, class_factors, target_type
 from ..matrix import as_dense
@@ -121,6 +123,11 @@ class Labels:
         Whether machines of one class against the rest share their support.
     """
 
+    _fitted: ClassVar = {
+        "classes": Classes(least=1),
+        "scheme": Choice("ovo", "ovr", "multilabel"),
+        "shares": Flag(),
+    }
     classifies = True
 
     classes: np.ndarray
@@ -207,6 +214,12 @@ class Labels:
         if shape == "ovo" and values.shape[1] > 1:
             return values if self.scheme == "multilabel" else -values
         return self.scores(values)
+
+    def _check_fitted(self, state):
+        """Classes that the scheme allows."""
+        least = {"ovo": 2, "ovr": 3, "multilabel": 1}[self.scheme]
+        state.require(len(self.classes) >= least, f"its scheme is {self.scheme!r}")
+        state.require(self.code is None, "it has the labels of rows")
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from .._validation import (
     check_positive_integer,
     check_rows,
     check_seed,
+    random_numbers,
 )
 
 LEVEL = 0.95
@@ -189,7 +190,7 @@ def cross_validate(
         The data.
     cv : int, default=5
         Number of folds; fewer if a class has fewer members.
-    random_state : int, RandomState or None, default=0
+    random_state : int, Generator, RandomState or None, default=0
         How rows are shuffled.
     n_jobs : int, default=None
         Number of processes.
@@ -218,7 +219,7 @@ def cross_validate(
     y = check_members("y", y)
     X = check_rows(X, y)
     classifier = is_classifier(model)
-    splits = _splits(y, cv, random_state, classifier)
+    splits = _splits(y, cv, random_numbers(random_state), classifier)
     pairwise = get_tags(model).input_tags.pairwise
     tasks = [(clone(model), X, y, *split, pairwise) for split in splits]
     with progress("cross_validate", verbose):

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.model_selection import cross_val_score
-from sklearn.utils import _safe_indexing, check_random_state, indexable
+from sklearn.utils import _safe_indexing, indexable
 
 from .._folds import check_scoring, make_splits
 from .._parallel import run
@@ -22,6 +22,7 @@ from .._validation import (
     check_positive_integer,
     check_rows,
     check_seed,
+    random_numbers,
 )
 
 MOST = 10**6
@@ -87,7 +88,7 @@ def permutation_test(
         As in `sklearn.model_selection.permutation_test_score`: targets are shuffled within groups.
     n_permutations : int, default=199
         The smallest possible p-value is ``1 / (1 + n_permutations)``.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers for the permutations.
     verbose : bool, default=False
         Show progress with the time left on stderr, if it takes more than two seconds.
@@ -117,7 +118,7 @@ def permutation_test(
         groups = check_members("groups", groups)
     X, y, groups = indexable(check_rows(X, y), y, groups)
     splits = make_splits(cv, X, y, classifier=is_classifier(estimator), groups=groups)
-    random = check_random_state(random_state)
+    random = random_numbers(random_state)
     targets = chain([y], (_shuffled(y, groups, random) for _ in range(n_permutations)))
     tasks = ((estimator, X, target, splits, scoring) for target in targets)
     with progress("permutation_test", verbose):

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import FittedPart, Given, Maybe, is_number
 from .._parameters import Choice, Has, Later, Number, check_parameters
 from .._typing import ArrayLike, Estimator, MatrixLike, Method, available_if
 from .._validation import (
@@ -21,7 +22,7 @@ from .._validation import (
     check_number,
     shown,
 )
-from ..estimators import MEASURED, largest_similarity, unwrap
+from ..estimators import MEASURED, check_similar, largest_similarity, unwrap
 from ._range import decision_range, outside
 
 REJECT_RULES = ("no_information", "threshold", "novelty", "range")
@@ -256,6 +257,14 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         "reject_label": Later(),
     }
 
+    _fitted: ClassVar = {
+        "estimator_": FittedPart(BaseEstimator, "predict"),
+        "reject_label_": Given(),
+        "similarity_threshold_": Maybe(Number(infinite=True)),
+        "range_centre_": Maybe(Given()),
+        "range_radius_": Maybe(Given()),
+    }
+
     def __init__(
         self,
         estimator: Estimator,
@@ -392,6 +401,30 @@ class RejectOption(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Probabilities of the classifier, also for rejected objects."""
         check_is_fitted(self)
         return self.estimator_.predict_proba(X)
+
+    def _check_fitted(self, state):
+        """A classifier with the same classes, to which the rule applies."""
+        check_parameters(self)
+        inner, label = self.estimator_, self.reject_label_
+        state.same_classes(self.classes_, getattr(inner, "classes_", None), "its classifier")
+        ok = label is None or isinstance(label, str) or is_number(label)
+        state.require(ok, f"reject_label_ is {label!r}")
+        if self.rule == "no_information":
+            check_columns(inner)
+        elif self.rule == "novelty":
+            check_similar(unwrap(inner).machine)
+            state.require(state.has("similarity_threshold_"), "its least similarity is no number")
+        elif self.rule == "range":
+            state.require(hasattr(inner, "decision_function"), "it has no decision values")
+            for name in ("range_centre_", "range_radius_"):
+                value = np.atleast_1d(state.get(name))
+                state.checked(value, name, None, kinds="f")
+        else:
+            methods = [m for m in RESPONSE_METHODS[1:] if hasattr(inner, m)]
+            state.require(methods, "its classifier has no decision values")
+            known = ("auto", *methods)
+            state.require(self.response_method in known, "its response_method is missing")
+            state.require(is_number(self.threshold), f"its threshold is {self.threshold!r}")
 
 
 def similarity_threshold(model, X, quantile=0.0):

@@ -8,7 +8,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import stats
-from sklearn.utils import check_random_state
 
 from .._plotting import new_axes
 from .._typing import ArrayLike, Axes, RandomState
@@ -20,6 +19,7 @@ from .._validation import (
     check_seed,
     check_text,
     check_vector,
+    random_numbers,
     shown,
     target_type,
 )
@@ -142,7 +142,7 @@ def roc_band(
         curve lies inside with at least the given confidence, for any number of objects.
     confidence_level : float, default=0.95
     n_bootstrap : int, default=1000
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
 
     Returns
     -------
@@ -171,7 +171,7 @@ def roc_band(
     check_seed("random_state", random_state)
     positive, negative = _by_class(y_true, y_score, pos_label)
     if method == "bootstrap":
-        rng = check_random_state(random_state)
+        rng = random_numbers(random_state)
         curves = [
             _curve(rng.choice(positive, len(positive)), rng.choice(negative, len(negative)))
             for _ in range(n_bootstrap)

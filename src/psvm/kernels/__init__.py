@@ -2,6 +2,7 @@
 
 from ._base import Constant, Kernel, Normalized, PreparedParts, Product, Sum, normalized
 from ._counts import AdditiveChi2, Chi2, HistogramIntersection, Jaccard, Tanimoto, Wasserstein
+from ._fitted import check_kernel, check_prepared, check_vectors
 from ._molecules import MorganFingerprints, read_smiles
 from ._named_counts import NamedCounts, ProfileWords, WeisfeilerLehman
 from ._names import NAMES, WITH_GAMMA, make_kernel

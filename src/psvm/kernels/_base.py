@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from .._fitted import Given
 from .._parameters import Number, check_parameters
 from .._validation import as_stored, check_array, kernel_values, shown
 
@@ -42,6 +43,7 @@ class Kernel(BaseEstimator, ABC):
     Sum(k1=Product(k1=Constant(value=0.5), k2=Overlap()), k2=Overlap())
     """
 
+    _fitted: ClassVar[dict] = {}
     takes_vectors: bool | None = True
     """Whether objects are rows of a matrix; else they are entries of a one-dimensional array."""
     positive_definite: bool = False
@@ -124,6 +126,9 @@ class Kernel(BaseEstimator, ABC):
     def __rmul__(self, other: float) -> Product:
         return Product(_as_kernel(other), self) if isinstance(other, Real) else NotImplemented
 
+    def _check_fitted(self, state):
+        self.check_parameters()
+
 
 def _as_kernel(value):
     return value if isinstance(value, Kernel) else Constant(float(value))
@@ -169,12 +174,21 @@ class Constant(Kernel):
 class PreparedParts:
     """Several translations of the same objects, indexed together."""
 
+    _fitted: ClassVar = {"parts": Given(), "shape": Given()}
+
     def __init__(self, *parts):
         self.parts = parts
         self.shape = (parts[0].shape[0],)
 
     def __getitem__(self, index):
         return PreparedParts(*(part[index] for part in self.parts))
+
+    def _check_fitted(self, state):
+        """Translations of equally many objects."""
+        ok = isinstance(self.parts, tuple) and self.parts
+        state.require(ok, "its parts are missing")
+        lengths = {getattr(part, "shape", (None,))[:1] for part in self.parts}
+        state.require(lengths == {self.shape}, "its parts have different lengths")
 
 
 class _Pair(Kernel):

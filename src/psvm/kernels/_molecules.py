@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import Count
 from .._parameters import Flag, Integer, check_parameters
 from .._typing import ArrayLike, StrPath
 from .._validation import check_path
@@ -94,6 +95,8 @@ class MorganFingerprints(TransformerMixin, BaseEstimator):
         "counts": Flag(),
     }
 
+    _fitted: ClassVar = {"n_features_out_": Count(least=1)}
+
     def __init__(self, radius: int = 2, n_bits: int = 2048, *, counts: bool = False) -> None:
         self.radius = radius
         self.n_bits = n_bits
@@ -176,6 +179,10 @@ class MorganFingerprints(TransformerMixin, BaseEstimator):
             what = called(X, i).replace("sequence", "molecule")
             raise ValueError(f"{what} of X is no SMILES that RDKit can read: {str(X[i])[:80]!r}.")
         return molecules
+
+    def _check_fitted(self, state):
+        check_parameters(self)
+        state.require(self.n_features_out_ == self.n_bits, "it has another number of bits")
 
 
 def _rdkit():

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import Names
 from .._parameters import Integer, Number, Optional, check_parameters
 from .._validation import check_array, check_list, check_text, shown
 from ._sequence import ALPHABETS
@@ -21,6 +22,8 @@ class NamedCounts(TransformerMixin, BaseEstimator, ABC):
     """A transformer to sparse counts with the names that occur in training; others are ignored."""
 
     names_: np.ndarray
+
+    _fitted: ClassVar[dict] = {"names_": Names(ordered=True)}
 
     @abstractmethod
     def _count(self, x, i):

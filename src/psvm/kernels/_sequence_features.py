@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._core._sparse import products
+from .._fitted import Given, Names
 from .._typing import ArrayLike
 from .._validation import check_has
 from ..matrix import as_dense
@@ -34,6 +35,12 @@ class FeatureTable:
     names : ndarray of p different strings
     """
 
+    _fitted: ClassVar = {
+        "matrix": Given(),
+        "names": Names("columns", ordered=True),
+        "shape": Given(),
+    }
+
     def __init__(self, matrix, names):
         self.matrix, self.names = matrix, names
         self.shape = matrix.shape
@@ -53,6 +60,16 @@ class FeatureTable:
         result = sp.csr_array((matrix.data, indices, matrix.indptr), (self.shape[0], len(names)))
         result.sort_indices()
         return result
+
+    def _check_fitted(self, state):
+        """As many sorted names as columns."""
+        matrix = self.matrix
+        ok = sp.issparse(matrix) and matrix.format == "csr" and matrix.dtype == np.float64
+        ok = ok and np.isfinite(matrix.data).all()
+        state.require(ok, "its features are not a csr matrix")
+        state.require(matrix.shape == self.shape, "it has another shape")
+        ok = matrix.shape[1:] == self.names.shape
+        state.require(ok, "there is not one name for each column")
 
 
 class FeatureKernel(SequenceKernel):
@@ -118,6 +135,8 @@ class FeatureMap(TransformerMixin, BaseEstimator):
     """
 
     names_: np.ndarray
+
+    _fitted: ClassVar = {"names_": Names(ordered=True)}
 
     def __init__(self, kernel: SequenceKernel) -> None:
         self.kernel = kernel
@@ -194,6 +213,9 @@ class FeatureMap(TransformerMixin, BaseEstimator):
         check_has("kernel", self.kernel, "feature_table", what="a sequence kernel")
         self.kernel.check_parameters()
         return self.kernel.feature_table(self.kernel.check_objects(X))
+
+    def _check_fitted(self, state):
+        state.require(hasattr(self.kernel, "feature_table"), "its kernel has no features")
 
 
 def gram(F, G):

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from scipy.ndimage import correlate1d
 
 from .._core._sequences import subsequences, weighted_degree
+from .._fitted import ArrayOf, Given
 from .._parameters import Flag, Integer, Number
 from ._sequence import SequenceKernel, called, check_equal_lengths
 from ._sequence_features import FeatureMap, FeatureTable, counts, kmers, rank, spell
@@ -55,12 +56,26 @@ class PairKernel(SequenceKernel):
 class PreparedSequences:
     """Sequences and a number for each, with which its values are normalised; indexed together."""
 
+    _fitted: ClassVar = {
+        "sequences": Given(),
+        "values": ArrayOf("sequences"),
+        "shape": Given(),
+    }
+
     def __init__(self, sequences, values):
         self.sequences, self.values = sequences, values
         self.shape = (len(sequences),)
 
     def __getitem__(self, index):
         return PreparedSequences(self.sequences[index], self.values[index])
+
+    def _check_fitted(self, state):
+        """As many numbers as sequences."""
+        sequences = self.sequences
+        ok = isinstance(sequences, np.ndarray) and sequences.dtype == object
+        ok = ok and sequences.shape == self.values.shape == self.shape
+        state.require(ok, "it has another shape")
+        state.require(all(isinstance(x, str) for x in sequences), "it has no sequences")
 
 
 class WeightedDegree(PairKernel):

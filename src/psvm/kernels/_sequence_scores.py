@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import ArrayOf
 from .._parameters import Flag, Integer, Later, Number, check_parameters
 from .._typing import ArrayLike
 from .._validation import check_members, shown
@@ -60,6 +61,14 @@ class _SequenceScores(TransformerMixin, BaseEstimator):
             raise ValueError(f"X must have sequences to fit {type(self).__name__}, got none.")
         return X
 
+    def _check_fitted(self, state):
+        """Numbers for each letter after each context."""
+        self._check()
+        n_letters = len(self._words.letters)
+        ok = state.size("letters") == n_letters
+        ok = ok and state.size("contexts") == n_letters ** int(self.order)
+        state.require(ok, "it has another alphabet")
+
 
 class FisherScores(_SequenceScores):
     """Fisher scores of a Markov chain: how a sequence would change its parameters.
@@ -108,6 +117,11 @@ class FisherScores(_SequenceScores):
     expected_: np.ndarray
 
     _constraints: ClassVar = {"whiten": Flag(), "positive": Later()}
+
+    _fitted: ClassVar = {
+        "probabilities_": ArrayOf("contexts", "letters", above=0),
+        "expected_": ArrayOf("contexts", above=0),
+    }
 
     def __init__(
         self,
@@ -250,6 +264,8 @@ class PositionLogOdds(_SequenceScores):
     log_odds_: np.ndarray
     classes_: np.ndarray
 
+    _fitted: ClassVar = {"log_odds_": ArrayOf(None, "contexts", "letters")}
+
     def __init__(self, order: int = 1, *, alphabet: str = "dna", pseudocount: float = 1.0) -> None:
         self.order = order
         self.alphabet = alphabet
@@ -329,3 +345,7 @@ class PositionLogOdds(_SequenceScores):
         for back in range(1, self.order + 1):
             contexts[:, back:] += letters[:, :-back] * len(places) ** (back - 1)
         return contexts, letters
+
+    def _check_fitted(self, state):
+        super()._check_fitted(state)
+        state.require(state.size("c") == 2, "it does not have two classes")

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import LEFT_OUT, Given, Maybe, written
 from .._folds import check_scoring
 from .._parameters import (
     Choice,
@@ -114,6 +115,19 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
     _model: Any = None
     """The class of the model."""
     _shared: tuple[str, ...] = SHARED
+
+    _fitted: ClassVar = {
+        "best_estimator_": Given(),
+        **dict.fromkeys(
+            (
+                *("best_params_", "best_index_", "best_score_", "C_", "gamma_"),
+                *("Cs_", "gammas_", "n_splits_"),
+            ),
+            Maybe(Given()),
+        ),
+        "cv_results_": LEFT_OUT,
+        "walks_": LEFT_OUT,
+    }
 
     @property
     def _kernel_name(self):
@@ -236,6 +250,26 @@ class BaseCV(PerColumnMixin, KernelMixin, BaseEstimator):
         ax.invert_xaxis()
         ax.legend()
         return ax
+
+    def _packed(self):
+        """What the chosen model does not have."""
+        own = vars(self)
+        best = vars(own["best_estimator_"]) if "best_estimator_" in own else {}
+        names = [name for name in written(type(self)) if name in own]
+        return {name: own[name] for name in names if own[name] is not best.get(name)}
+
+    def _unpack(self, state):
+        """A search shows the public attributes of its chosen model."""
+        best = vars(state["best_estimator_"]) if "best_estimator_" in state else {}
+        shown = {k: v for k, v in best.items() if k.endswith("_") and not k.startswith("_")}
+        vars(self).update({**shown, **state})
+
+    def _check_fitted(self, state):
+        """A chosen model of the right class."""
+        best = state.get("best_estimator_")
+        state.fitted(best, "best_estimator_", self._model, "predict")
+        if getattr(self, "probability", False):
+            state.require(best.probability, "the chosen model has no probabilities")
 
 
 def warn_of_edge(options, results, best):

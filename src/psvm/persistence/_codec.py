@@ -4,20 +4,24 @@ import math
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from ..kernels import Sequence
-from ._errors import ModelFileError
+from ._errors import CannotMakeAgain, CannotSave, ModelFileError
+from ._skops import dump, load
 
 DEEPEST = 60
 """Levels of nesting."""
 
 
+KINDS = "biufUmM"
+"""Kinds of NumPy's dtypes that arrays may have: booleans, numbers, strings, times."""
 LONGEST = 2**22
 """Bytes of one entry of an array: strings of a million letters."""
 
 
-class CannotSave(TypeError):
-    """A value that a model file cannot hold."""
+def _root(cls):
+    return cls.__module__.partition(".")[0]
 
 
 class Encoder:
@@ -44,15 +48,22 @@ class Encoder:
             if isinstance(value, kinds):
                 return method(self, value, where)
         entry = self.registry.entry_of(value)
+        foreign = isinstance(value, BaseEstimator) and _root(type(value)) == "sklearn"
         if entry is not None:
-            return entry.encode(self, value, where)
+            try:
+                return entry.encode(self, value, where)
+            except CannotMakeAgain:
+                foreign = True
+        if foreign:
+            self.arrays.append(dump(value, where, self.registry))
+            return {"type": "skops", "index": len(self.arrays) - 1}
         raise CannotSave(f"{where} cannot be saved: {self.registry.why_not(value)}")
 
     def _array(self, value, where):
         if value.dtype == object:
             items = [self.encode(item, where) for item in value.ravel()]
             return {"type": "objects", "shape": list(value.shape), "items": items}
-        if value.dtype.kind not in "biufU" or value.dtype.itemsize > LONGEST:
+        if value.dtype.kind not in KINDS or value.dtype.itemsize > LONGEST:
             raise CannotSave(f"{where} cannot be saved: it is an array of {value.dtype}.")
         if type(value) not in (np.ndarray, np.memmap):
             raise CannotSave(f"{where} cannot be saved: it is a {type(value).__name__}.")
@@ -72,7 +83,8 @@ class Encoder:
         }
 
     def _scalar(self, value, where):
-        item = self.encode(value.item(), where)
+        plain = value.view(np.int64) if value.dtype.kind in "mM" else value
+        item = self.encode(plain.item(), where)
         return {"type": "scalar", "dtype": value.dtype.str, "value": item}
 
     def _float(self, value, where):
@@ -98,7 +110,7 @@ class Encoder:
         return {"type": "dict", "items": pairs}
 
     def _dtype(self, value, where):
-        if value.kind not in "biufU":
+        if value.kind not in KINDS:
             raise CannotSave(f"{where} cannot be saved: it is the dtype {value}.")
         return {"type": "dtype", "value": value.str, "class": False}
 
@@ -132,13 +144,13 @@ class Decoder:
 
     Attributes
     ----------
-    classes : set of str
-        Names of the classes that were asked for.
+    n_foreign : int
+        Number of estimators that skops has read.
     """
 
     def __init__(self, registry, arrays):
         self.registry, self.arrays = registry, arrays
-        self.classes = set()
+        self.n_foreign = 0
         self._depth = 0
 
     def decode(self, value):
@@ -169,6 +181,10 @@ class Decoder:
         if not 0 <= index < len(self.arrays):
             raise ModelFileError(f"there is no array {index}.")
         return self.arrays[index]
+
+    def _skops(self, value):
+        self.n_foreign += 1
+        return load(self._array(value), self.registry)
 
     def _objects(self, value):
         items = self.decode(value["items"])
@@ -203,6 +219,8 @@ class Decoder:
             raise ModelFileError("a scalar is not a number or string.")
         if dtype.kind == "U" and dtype.itemsize > 4 * max(len(str(item)), 1):
             raise ModelFileError(f"a scalar of {len(str(item))} letters has the dtype {dtype}.")
+        if dtype.kind in "mM":
+            return np.array(item, dtype=np.int64).view(dtype)[()]
         return np.array(item, dtype=dtype)[()]
 
     def _float(self, value):
@@ -228,13 +246,14 @@ class Decoder:
 
 def _checked_dtype(text):
     dtype = np.dtype(text) if isinstance(text, str) and len(text) < 20 else np.dtype(object)
-    if dtype.kind not in "biufU" or dtype.itemsize > LONGEST:
+    if dtype.kind not in KINDS or dtype.itemsize > LONGEST:
         raise ModelFileError(f"the dtype {text!r} is not allowed.")
     return dtype
 
 
 _DECODERS = {
     "array": Decoder._array,
+    "skops": Decoder._skops,
     "objects": Decoder._objects,
     "sparse": Decoder._sparse,
     "scalar": Decoder._scalar,

@@ -14,8 +14,9 @@ import zipfile
 
 import numpy as np
 
+from .._fitted import UnsoundError
 from ..io import atomic_write
-from ._codec import LONGEST
+from ._codec import KINDS, LONGEST
 from ._errors import ModelFileError
 
 FORMAT, VERSION = "psvm-model", 1
@@ -28,12 +29,14 @@ MAX_VALUES = 2**20
 """Lists and objects in the description. Each takes a hundred times the memory of its two letters;
 names, numbers and sequences are not among them."""
 STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-KINDS = "biufU"
-"""Kinds of NumPy's dtypes that an array may have: booleans, numbers, strings."""
 
 
-def write_container(path, metadata, arrays, format=FORMAT):
-    """Write a dict for JSON and a list of arrays, atomically; the same content is the same file."""
+def write_container(path, metadata, arrays, format=FORMAT, *, make=None):
+    """Write a dict for JSON and a list of arrays, atomically; the same content is the same file.
+
+    Before the file replaces another one it is read back, and ``make(metadata, arrays)`` makes
+    again what is in it. If that fails nothing is written, and the error says so.
+    """
     described = [{"dtype": a.dtype.str, "shape": list(a.shape)} for a in arrays]
     metadata = {"format": format, "version": VERSION, **metadata, "arrays": described}
     text = json.dumps(metadata, allow_nan=False, indent=1, ensure_ascii=True).encode()
@@ -50,6 +53,22 @@ def write_container(path, metadata, arrays, format=FORMAT):
         digest = _digest(file, file.seek(0, os.SEEK_END) - DIGEST)
         file.seek(-DIGEST, os.SEEK_END)
         file.write(digest)
+        if make is not None:
+            _read_back(file, path, format, make)
+
+
+def _read_back(file, path, format, make):
+    """Refuse to write what cannot be loaded."""
+    file.flush()
+    try:
+        make(*_read(file, format))
+    except ImportError:
+        raise
+    except Exception as error:
+        raise ModelFileError(
+            f"{os.fspath(path)} was not written, since it could not be loaded again: {why(error)} "
+            "Please report this with the parameters of the model."
+        ) from error
 
 
 def read_container(path, format=FORMAT):
@@ -63,6 +82,11 @@ def read_container(path, format=FORMAT):
             raise ModelFileError(
                 f"{os.fspath(path)}: the file is not a valid model file ({error!r})."
             ) from error
+
+
+def why(error):
+    """What an error says; the type as well, if it is none of ours."""
+    return str(error) if isinstance(error, ModelFileError | UnsoundError) else repr(error)
 
 
 def _member(name):

@@ -1,4 +1,4 @@
-"""What is wrong with a model file."""
+"""What is wrong with a model file, or cannot be in one."""
 
 
 class ModelFileError(ValueError):
@@ -14,3 +14,11 @@ class ModelFileError(ValueError):
     ...     print("refused")
     refused
     """
+
+
+class CannotSave(TypeError):
+    """A value that a model file cannot hold."""
+
+
+class CannotMakeAgain(CannotSave):
+    """An estimator of scikit-learn with more than its public attributes tell."""

@@ -19,7 +19,7 @@ from .._validation import check_path, shown
 from ..estimators import unwrap
 from ..io import Schema
 from ._codec import Decoder, Encoder
-from ._container import DIGEST, read_container, write_container
+from ._container import DIGEST, read_container, why, write_container
 from ._errors import ModelFileError
 from ._known import registry
 
@@ -34,8 +34,8 @@ def save(
     """Write a fitted model to a file without pickle.
 
     The file holds the support objects and everything else that prediction needs, as arrays and JSON
-    with a checksum; see docs/reference/models.md. It is written atomically: an error leaves an
-    old file unchanged.
+    with a checksum; see docs/reference/models.md. It is read back before it takes the place of an
+    old one: what cannot be loaded is an error here, and any error leaves the old file unchanged.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def save(
         "schema": None if schema is None else schema.to_dict(),
         "model": encoded,
     }
-    write_container(path, metadata, encoder.arrays)
+    write_container(path, metadata, encoder.arrays, make=_made)
 
 
 def load(path: StrPath) -> Estimator:
@@ -152,24 +152,30 @@ def load_schema(path: StrPath) -> Schema | None:
 
 
 def _decode(path, metadata, arrays):
-    decoder = Decoder(registry(), arrays)
     try:
-        model = decoder.decode(metadata["model"])
-        if not isinstance(model, BaseEstimator):
-            raise ModelFileError("it holds no model.")
-        check_is_fitted(model)
+        model, n_foreign = _made(metadata, arrays)
     except ImportError:
         raise
     except Exception as error:
-        text = str(error) if isinstance(error, ModelFileError) else repr(error)
+        text = why(error)
         raise ModelFileError(f"{os.fspath(path)}: the model cannot be read: {text}") from error
-    if any(name.startswith("sklearn.") for name in decoder.classes):
+    if n_foreign:
         _warn_of_versions(path, metadata)
     return model
 
 
+def _made(metadata, arrays):
+    """The model, and the number of its parts that skops has read."""
+    decoder = Decoder(registry(), arrays)
+    model = decoder.decode(metadata["model"])
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError("it holds no model.")
+    check_is_fitted(model)
+    return model, decoder.n_foreign
+
+
 def _warn_of_versions(path, metadata):
-    """Estimators of scikit-learn keep private attributes, which may change their meaning."""
+    """Skops keeps private attributes of scikit-learn, which may change their meaning."""
     written, here = metadata.get("sklearn"), sklearn.__version__
     if written != here:
         warnings.warn(
@@ -203,7 +209,7 @@ def model_info(path: StrPath) -> dict[str, Any]:
     ...     psvm.save(model, path)
     ...     info = psvm.persistence.model_info(path)
     >>> info["class"], info["summary"]["n_features_in"]
-    ('psvm.PSVR', 1)
+    ('psvm.estimators.PSVR', 1)
     """
     check_path("path", path)
     metadata, arrays = read_container(path)
@@ -218,7 +224,7 @@ def model_info(path: StrPath) -> dict[str, Any]:
         "format_version": metadata["version"],
         "psvm": metadata.get("psvm"),
         "sklearn": metadata.get("sklearn"),
-        "class": metadata["model"]["class"],
+        "class": _public_name(type(model)),
         "parameters": {k: repr(v) for k, v in model.get_params(deep=False).items()},
         "summary": summarise(model),
         "arrays": {"number": len(arrays), "bytes": sum(a.nbytes for a in arrays)},
@@ -226,6 +232,12 @@ def model_info(path: StrPath) -> dict[str, Any]:
         "extra": metadata.get("extra"),
         "schema": metadata.get("schema"),
     }
+
+
+def _public_name(cls):
+    """The name of a class without the private modules on the way."""
+    parts = [part for part in cls.__module__.split(".") if not part.startswith("_")]
+    return ".".join([*parts, cls.__qualname__])
 
 
 SUMMARY = (
@@ -263,5 +275,5 @@ def _plain(value):
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return (value.astype(str) if value.dtype.kind in "mM" else value).tolist()
     return value

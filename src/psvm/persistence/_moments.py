@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import zipfile
 from dataclasses import fields
+from functools import partial
 from importlib.metadata import version
 
+from .._fitted import State
 from .._typing import StrPath
 from .._validation import check_path, shown
 from ..estimators import MomentsPlan, SiteMoments
 from ..matrix import FoldMoments, Moments
-from ._checks import State, check_plan, check_sums
 from ._codec import Decoder, Encoder
-from ._container import FORMATS, METADATA, read_container, write_container
+from ._container import FORMATS, METADATA, read_container, why, write_container
 from ._errors import ModelFileError
 from ._known import registry
+from ._sums import check_plan, check_sums
 
 PLAN, MOMENTS = "psvm-plan", "psvm-moments"
 
@@ -47,7 +49,7 @@ def save_plan(plan: MomentsPlan, path: StrPath) -> None:
     check_path("path", path)
     if not isinstance(plan, MomentsPlan):
         raise TypeError(f"plan must be a MomentsPlan, got {shown(plan)}.")
-    _write(path, PLAN, {"plan": _plan_content(plan)})
+    _write(path, PLAN, {"plan": _plan_content(plan)}, lambda content: _as_plan(content["plan"]))
 
 
 def load_plan(path: StrPath) -> MomentsPlan:
@@ -105,7 +107,8 @@ def save_moments(site: SiteMoments, path: StrPath) -> None:
         "n_rows": sums.n_rows,
         "n_terms": sums.n_terms,
     }
-    _write(path, MOMENTS, {"plan": _plan_content(site.plan), "sums": parts})
+    content = {"plan": _plan_content(site.plan), "sums": parts}
+    _write(path, MOMENTS, content, lambda content: _as_site(content, site.name))
 
 
 def load_moments(path: StrPath) -> SiteMoments:
@@ -142,20 +145,24 @@ def file_kind(path):
     return next((kind for kind in FORMATS if f'"format": "{kind}"' in head), None)
 
 
-def _write(path, format, content):
+def _write(path, format, content, make):
     encoder = Encoder(registry())
-    encoded = encoder.encode(content, "the plan")
-    write_container(path, {"psvm": version("psvm"), "content": encoded}, encoder.arrays, format)
+    metadata = {"psvm": version("psvm"), "content": encoder.encode(content, "the plan")}
+    write_container(path, metadata, encoder.arrays, format, make=partial(_made, make=make))
+
+
+def _made(metadata, arrays, make):
+    return make(Decoder(registry(), arrays).decode(metadata["content"]))
 
 
 def _read(path, format, make):
     metadata, arrays = read_container(path, format)
     try:
-        return make(Decoder(registry(), arrays).decode(metadata["content"]))
+        return _made(metadata, arrays, make)
     except ImportError:
         raise
     except Exception as error:
-        text = str(error) if isinstance(error, ModelFileError) else repr(error)
+        text = why(error)
         raise ModelFileError(f"{os.fspath(path)}: the file cannot be read: {text}") from error
 
 

@@ -1,16 +1,14 @@
 """How objects of a class are written, and the classes that a model file may hold."""
 
 import dataclasses
-from collections.abc import Callable
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from .._fitted import check_fitted, state_of, written
 from ..kernels import Kernel
-from ._checks import State
-from ._codec import CannotSave
-from ._errors import ModelFileError
+from ._errors import CannotSave, ModelFileError
 
 FIT_ONLY = frozenset(
     (
@@ -42,47 +40,36 @@ NEVER_KEPT = frozenset(("p_values", "landmarks"))
 or numbers."""
 
 
-@dataclasses.dataclass(frozen=True)
 class Entry:
-    """How objects of one class are written.
+    """How objects of a class are written: their parameters, and what its table `_fitted` states.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The name in the file.
     cls : type
-    drop : frozenset of str
-        Attributes that prediction does not need.
-    pack : callable or None
-        ``pack(state)`` turns the attributes into those that are written.
-    unpack : callable or None
-        ``unpack(model, state)`` is its inverse.
-    check : callable or None
-        ``check(State(model))`` raises an error for a fitted model that makes no sense.
     """
 
-    name: str
-    cls: type
-    drop: frozenset = frozenset()
-    pack: Callable | None = None
-    unpack: Callable | None = None
-    check: Callable | None = None
+    def __init__(self, name, cls):
+        self.name, self.cls = name, cls
 
     def encode(self, encoder, value, where):
-        """The encoded object: its parameters and its state."""
+        """The encoded object."""
         where = f"{where} ({self.cls.__name__})"
         params = self._params(value)
-        state = {k: v for k, v in vars(value).items() if k not in params and k not in self.drop}
-        if self.pack is not None:
-            state = self.pack(state)
         # Sorted, because a loaded model may have its attributes in another order.
-        state = dict(sorted(state.items()))
+        state = {k: v for k, v in sorted(self._state(value).items()) if k not in params}
+        output = _output_of(value)
         return {
             "type": "object",
             "class": self.name,
             "params": {k: self._param(encoder, k, v, where) for k, v in params.items()},
             "state": {k: encoder.encode(v, f"{k} of {where}") for k, v in state.items()},
+            **({} if output is None else {"output": output}),
         }
+
+    def _state(self, value):
+        return state_of(value)
 
     def _params(self, value):
         if dataclasses.is_dataclass(value):
@@ -102,25 +89,32 @@ class Entry:
             encoder.not_kept.append(name)
             return {"type": "default"}
 
-    def decode(self, decoder, params, state):
+    def decode(self, decoder, value):
         """The object, all of whose attributes fit each other; constructors only keep parameters."""
-        kept = {k: v for k, v in params.items() if v != {"type": "default"}}
+        kept = {k: v for k, v in value["params"].items() if v != {"type": "default"}}
         model = self._construct({k: decoder.decode(v) for k, v in kept.items()})
-        state = {k: decoder.decode(v) for k, v in state.items()}
+        state = {k: decoder.decode(v) for k, v in value["state"].items()}
         for name in state:
-            # What the class has is not the file's to say: methods, and constants they rely on.
-            if not name.isidentifier() or name.startswith("__") or hasattr(self.cls, name):
+            if name not in self._names():
                 raise ModelFileError(f"{name!r} is not an attribute of {self.name}.")
         if hasattr(model, "_parameter_constraints"):
             model._validate_params()
-        if self.unpack is None:
-            vars(model).update(state)
-        else:
-            self.unpack(model, state)
-        fitted = any(name.endswith("_") for name in state)
-        if self.check is not None and (fitted or not self._can_be_unfitted):
-            self.check(State(model))
+        if any(name.endswith("_") for name in state) or not self._can_be_unfitted:
+            self._fill(model, state)
+        if "output" in value:
+            model.set_output(transform=value["output"])
         return model
+
+    def _names(self):
+        return written(self.cls)
+
+    def _fill(self, model, state):
+        """Give the object its attributes and check them."""
+        if hasattr(model, "_unpack"):
+            model._unpack(state)
+        else:
+            vars(model).update(state)
+        check_fitted(model)
 
     @property
     def _can_be_unfitted(self):
@@ -132,6 +126,15 @@ class Entry:
         if issubclass(self.cls, BaseEstimator) or dataclasses.is_dataclass(self.cls):
             return self.cls(**params)
         return self.cls.__new__(self.cls)
+
+
+OUTPUT = "_sklearn_output_config"
+"""Where scikit-learn keeps what `set_output` asks for; nothing else tells it."""
+
+
+def _output_of(value):
+    """The container that `set_output` asks a transformer for; None if it was not called."""
+    return vars(value).get(OUTPUT, {}).get("transform")
 
 
 class Registry:
@@ -148,6 +151,16 @@ class Registry:
     def add_function(self, name, function):
         """Allow a function, which is written as its name."""
         self._functions[name] = function
+
+    @property
+    def classes(self):
+        """The allowed classes."""
+        return list(self._by_class)
+
+    @property
+    def functions(self):
+        """The allowed functions."""
+        return list(self._functions.values())
 
     def entry_of(self, value):
         """How a value is written; None if it may not be."""
@@ -167,13 +180,12 @@ class Registry:
             raise ModelFileError(f"the kind {value['type']!r} of a value is not known.")
         name = value["class"]
         entry = self._by_name.get(name) if isinstance(name, str) else None
-        decoder.classes.add(str(name))
         if entry is None:
             raise ModelFileError(
                 f"the class {str(name)[:80]!r} is not known. If it is your own kernel, allow it "
                 "with psvm.persistence.register; otherwise the file may come from another version."
             )
-        return entry.decode(decoder, value["params"], value["state"])
+        return entry.decode(decoder, value)
 
     def why_not(self, value):
         """Why a value cannot be written, and what to do."""

@@ -15,6 +15,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import ArrayOf, Count, Maybe
 from .._parameters import Choice, Either, Flag, Number, check_parameters
 from .._typing import ArrayLike
 from .._validation import check_vector, validate_data
@@ -134,6 +135,8 @@ class DoubleCentering(_Pairwise):
 
     _constraints: ClassVar = {"squared": Flag()}
 
+    _fitted: ClassVar = {"column_means_": ArrayOf("p"), "mean_": Number()}
+
     def __init__(self, *, squared: bool = False) -> None:
         self.squared = squared
 
@@ -198,6 +201,12 @@ class SpectrumCorrection(_Pairwise):
 
     _constraints: ClassVar = {"method": Choice("clip", "flip", "shift")}
 
+    _fitted: ClassVar = {
+        "eigenvalues_": ArrayOf("p"),
+        "projection_": Maybe(ArrayOf("p", "p")),
+        "shift_": Number(),
+    }
+
     def __init__(self, method: Literal["clip", "flip", "shift"] = "clip") -> None:
         self.method = method
 
@@ -214,6 +223,10 @@ class SpectrumCorrection(_Pairwise):
 
     def _apply(self, B):
         return B.copy() if self.projection_ is None else B @ self.projection_
+
+    def _check_fitted(self, state):
+        shifts = self.method == "shift"
+        state.require(shifts != state.has("projection_"), "its projection is missing")
 
 
 class GaussianOfDistance(_Pairwise):
@@ -242,6 +255,8 @@ class GaussianOfDistance(_Pairwise):
     gamma_: float
 
     _constraints: ClassVar = {"gamma": Either(Choice("median"), Number(above=0))}
+
+    _fitted: ClassVar = {"gamma_": Number(above=0)}
 
     def __init__(self, gamma: Literal["median"] | float = "median") -> None:
         self.gamma = gamma
@@ -286,6 +301,8 @@ class UnitDiagonal(_Pairwise):
     """
 
     roots_: np.ndarray
+
+    _fitted: ClassVar = {"roots_": ArrayOf("p", above=0)}
 
     def _learn(self, A):
         self.roots_ = _positive_roots("X", np.diagonal(A))
@@ -337,6 +354,8 @@ class Symmetrize(_Pairwise):
     array([[1., 1.],
            [1., 1.]])
     """
+
+    _fitted: ClassVar = {"n_features_in_": Count("p", least=1)}
 
     def _learn(self, A):
         return (A + A.T) / 2

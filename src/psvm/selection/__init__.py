@@ -6,7 +6,7 @@ from ._error_bounds import StabilityParameters, stability_parameters
 from ._genes import GeneSelector
 from ._knockoff_selector import KnockoffSelector
 from ._knockoffs import gaussian_knockoffs
-from ._nu_svm import NuSVCThroughOrigin
+from ._nu_svm import LinearNuSVC, NuSVCThroughOrigin
 from ._preprocessing import (
     PresentCall,
     QuantileNormalizer,
@@ -27,6 +27,7 @@ __all__ = [
     "FeatureRanking",
     "GeneSelector",
     "KnockoffSelector",
+    "LinearNuSVC",
     "NuSVCThroughOrigin",
     "PSVMSelector",
     "PresentCall",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from .._parameters import Integer, Number
 from .._validation import check_choice, check_integer, check_number
 
 SAMPLING = ("pairs", "subsamples")
@@ -60,6 +61,11 @@ class StabilityParameters:
     n_subsamples: int
     sampling: str
     assumption: str
+
+    _fitted: ClassVar = {
+        **dict.fromkeys(("q", "n_features", "n_subsamples"), Integer(least=1)),
+        **dict.fromkeys(("threshold", "pfer"), Number(above=0)),
+    }
 
     @property
     def n_needed(self) -> int:

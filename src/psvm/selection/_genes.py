@@ -11,11 +11,11 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import LeaveOneOut, ParameterGrid
 from sklearn.svm import NuSVC
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from .._docstrings import document
+from .._fitted import LEFT_OUT, ArrayOf, Count, FittedPart, Given, Instance, Maybe, Permutation
 from .._folds import make_splits
 from .._parallel import run
 from .._parameters import Choice, Flag, Has, Integer, Jobs, Later, Optional, check_parameters
@@ -26,11 +26,12 @@ from .._validation import (
     check_list,
     check_positive_integer,
     check_seed,
+    random_numbers,
     shown,
     validate_data,
 )
 from ._checks import CheckedSelectorMixin, check_epsilons, check_folds, check_n_features, validate
-from ._nu_svm import NuSVCThroughOrigin
+from ._nu_svm import LinearNuSVC, NuSVCThroughOrigin
 from ._preprocessing import SIDES
 from ._protocol import (
     Scaled,
@@ -101,7 +102,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     n_epsilons : int, default=20
         Length of the list if `epsilons` is None.
     classifier : classifier, default=None
-        Any scikit-learn classifier. None means a linear `NuSVC`.
+        Any scikit-learn classifier. None means a `LinearNuSVC`.
     fit_intercept : bool, default=True
         Whether the default classifier has an intercept. Without one it is a
         `NuSVCThroughOrigin`. Another `classifier` has parameters of its own for this.
@@ -199,6 +200,21 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         "cv": Later(),
         "n_jobs": Jobs(),
         "verbose": Flag(),
+    }
+
+    _fitted: ClassVar = {
+        "_scaled": Instance(Scaled),
+        "classifier_": FittedPart(BaseEstimator, "predict"),
+        "preprocessing_": Maybe(FittedPart(BaseEstimator, "transform")),
+        "order_": Permutation("p"),
+        "ranking_": ArrayOf("p", kinds="i"),
+        "n_features_": Count("chosen", least=1),
+        "frequency_": Maybe(ArrayOf("p")),
+        "mean_rank_": Maybe(Given()),
+        "inner_error_": Maybe(Given()),
+        "best_params_": Maybe(Given()),
+        "epsilons_": LEFT_OUT,
+        "search_": LEFT_OUT,
     }
 
     def __init__(
@@ -320,7 +336,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             Class labels.
         n_permutations : int, default=20
             Number of shuffles; the smallest p-value is one over this times the number of genes.
-        random_state : int, RandomState or None, default=None
+        random_state : int, Generator, RandomState or None, default=None
             Seed of the shuffles.
 
         Returns
@@ -331,7 +347,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
         check_seed("random_state", random_state)
         X, y = GeneSelector._validate(clone(self), X, y)
         self._splits(X, y, self.cv)
-        random = check_random_state(random_state)
+        random = random_numbers(random_state)
         labels = [y, *(random.permutation(y) for _ in range(n_permutations))]
         Z, targets = self._prepare(X, y).Z, numeric_targets(code_classes(y))
         lists = self._lists(Z, targets)
@@ -369,7 +385,7 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             Labels of classes.
         q, threshold, pfer : default=None
             Two of them, as for `StabilitySelector`.
-        random_state : int, RandomState or None, default=None
+        random_state : int, Generator, RandomState or None, default=None
             Seed of the halves.
         **options
             Other parameters of `StabilitySelector`.
@@ -469,11 +485,11 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
     def _model(self):
         if self.classifier is not None:
             return clone(self.classifier)
-        return NuSVC(kernel="linear") if self.fit_intercept else NuSVCThroughOrigin()
+        return LinearNuSVC() if self.fit_intercept else NuSVCThroughOrigin()
 
     def _params(self, y, splits):
         """The parameters to try; values of nu only if they are feasible in all folds."""
-        limited = isinstance(self._model(), NuSVC)
+        limited = isinstance(self._model(), LinearNuSVC | NuSVC)
         parts = (y, *(y[train] for train, _ in splits)) if limited else ()
         limit = min((_nu_limit(part) for part in parts), default=np.inf)
         grid = self.param_grid
@@ -553,6 +569,19 @@ class GeneSelector(StandInsMixin, ClassifierMixin, CheckedSelectorMixin, BaseEst
             return self._scaled.transform(array)
         X = X if hasattr(X, "iloc") else array
         return self._scaled.transform(checked(self.preprocessing_.transform(X), REMEDY))
+
+    def _check_fitted(self, state):
+        """What is done with the chosen features before they are classified."""
+        k, index, classifier = self.n_features_, self._scaled.index, self.classifier_
+        state.require(np.count_nonzero(self.ranking_ == 1) == k, "n_features_ is wrong")
+        state.require(len(index) == k, "it has another number of columns")
+        inside = state.has("preprocessing_") or index.max() < state.features()
+        state.require(inside, "its columns are wrong")
+        ok = type(classifier) is type(self._model())
+        ok = ok and getattr(classifier, "n_features_in_", k) == k
+        state.require(ok, "its classifier does not fit")
+        known = getattr(classifier, "classes_", None)
+        state.same_classes(self.classes_, known, "its classifier")
 
 
 def _first_possible(search, models, Z, y):

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
+from .._fitted import ArrayOf, Count, Given, Permutation
 from .._parallel import run
 from .._parameters import (
     Choice,
@@ -26,7 +26,7 @@ from .._parameters import (
 from .._progress import progress
 from .._summary import SummaryMixin
 from .._typing import ArrayLike, MatrixLike, RandomState
-from .._validation import as_array
+from .._validation import as_array, random_numbers
 from ..matrix import as_dense, as_matrix
 from ..solvers import epsilon_path
 from ._checks import CheckedSelectorMixin, validate
@@ -78,7 +78,7 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         ``2 / fdr`` features.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is, as for `PSVMSelector`.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers for the knockoffs.
     n_jobs : int, default=None
         Number of processes for the repetitions; the result does not depend on it.
@@ -157,6 +157,16 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         "verbose": Flag(),
     }
 
+    _fitted: ClassVar = {
+        "statistics_": ArrayOf("draws", "p"),
+        "thresholds_": Given(),
+        "e_values_": ArrayOf("p"),
+        "frequencies_": ArrayOf("p"),
+        "order_": Permutation("p"),
+        "ranking_": ArrayOf("p", kinds="i"),
+        "n_features_": Count(),
+    }
+
     def __init__(
         self,
         fdr: float = 0.1,
@@ -201,7 +211,17 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Labels of classes, or numbers.
         knockoffs : array-like of shape (n_samples, n_features) or \
-(n_repeats, n_samples, n_features), default=None
+
+        def _check_fitted(self, state):
+        thresholds = self.thresholds_  # infinite ones take nothing
+        ok = isinstance(thresholds, np.ndarray) and thresholds.shape == self.statistics_.shape[:1]
+        ok = ok and thresholds.dtype == np.float64 and (thresholds > 0).all()
+        state.require(ok, "its thresholds are wrong")
+        n = np.count_nonzero(self.ranking_ == 1)
+        state.require(self.n_features_ == n, "n_features_ is wrong")
+
+
+        (n_repeats, n_samples, n_features), default=None
             Your own knockoffs, one matrix for each repetition. None draws Gaussian ones.
 
         Returns
@@ -226,7 +246,7 @@ class KnockoffSelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseEs
         """The knockoffs, one matrix after the other, and their number."""
         if given is None:
             self._check_possible(X, self.n_repeats)
-            random = check_random_state(self.random_state)
+            random = random_numbers(self.random_state)
             source = GaussianKnockoffs(X, self.method, self.covariance)
             return (source.draw(random) for _ in range(self.n_repeats)), self.n_repeats
         check_columns("X", X)

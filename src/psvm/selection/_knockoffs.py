@@ -8,10 +8,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.base import clone
 from sklearn.covariance import OAS, EmpiricalCovariance, LedoitWolf
-from sklearn.utils import check_random_state
 
 from .._typing import MatrixLike, RandomState
-from .._validation import check_array, check_choice, check_has, check_seed
+from .._validation import check_array, check_choice, check_has, check_seed, random_numbers
 from ..matrix import as_dense
 
 METHODS = ("equicorrelated", "sdp")
@@ -51,7 +50,7 @@ def gaussian_knockoffs(
     covariance : {"ledoit_wolf", "oas", "empirical"} or covariance estimator, default="ledoit_wolf"
         How the covariance of the standardised columns is estimated: by two ways of shrinkage, as it
         is, or by an estimator as in `sklearn.covariance`. "empirical" needs more rows than columns.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers.
 
     Returns
@@ -71,7 +70,7 @@ def gaussian_knockoffs(
     check_knockoff_options(method, covariance)
     check_seed("random_state", random_state)
     X = check_array("X", X, accept_sparse=("csr", "csc"), dtype=np.float64, ensure_min_samples=2)
-    return GaussianKnockoffs(as_dense(X), method, covariance).draw(check_random_state(random_state))
+    return GaussianKnockoffs(as_dense(X), method, covariance).draw(random_numbers(random_state))
 
 
 def check_knockoff_options(method, covariance):

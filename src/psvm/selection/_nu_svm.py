@@ -1,4 +1,4 @@
-"""The linear nu-SVM without an intercept, the classifier of the published gene selections."""
+"""Linear nu-SVMs with and without an intercept, classifiers of the published gene selections."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import OneClassSVM
+from sklearn.svm import NuSVC, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import ArrayOf
 from .._parameters import Number, check_parameters
 from .._typing import ArrayLike
 from .._validation import check_labels, validate_data
+from ..estimators import OneVsOneMixin
 from ._targets import code_classes, numeric_targets
 
 TOL = 1e-8
@@ -28,6 +30,79 @@ CLOSED = 0.99
 
 class NoMarginError(ValueError):
     """The margin is zero for this nu: w = 0 is optimal and tells no classes apart."""
+
+
+class LinearNuSVC(OneVsOneMixin, ClassifierMixin, BaseEstimator):
+    """Linear nu-SVM with an intercept: scikit-learn's `NuSVC`, of which the coefficients are kept.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        At most this share of the samples is on the wrong side of the margin.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_pairs, n_features)
+        The weights of each pair of classes.
+    intercept_ : ndarray of shape (n_pairs,)
+        The constants.
+    classes_ : ndarray
+        The class labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    GeneSelector : Its default classifier.
+    NuSVCThroughOrigin : The same without an intercept.
+
+    Examples
+    --------
+    >>> from psvm.selection import LinearNuSVC
+    >>> X = [[4.0, 0.1], [3.0, -0.3], [1.0, 0.2], [0.0, 0.0]]
+    >>> print(LinearNuSVC().fit(X, ["up", "up", "down", "down"]).predict([[2.5, 0.0]]))
+    ['up']
+    """
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+    n_features_in_: int
+
+    _constraints: ClassVar = {"nu": Number(above=0, most=1)}
+    _fitted: ClassVar = {"coef_": ArrayOf("pairs", "p"), "intercept_": ArrayOf("pairs")}
+    decision_function_shape = "ovr"
+
+    def __init__(self, nu: float = 0.5) -> None:
+        self.nu = nu
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Find the weights and the constant of each pair of classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        self : LinearNuSVC
+        """
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_labels("y", y)
+        check_parameters(self)
+        machine = NuSVC(kernel="linear", nu=self.nu).fit(X, y)
+        # scikit-learn's values of more than two classes are positive for the first one of a pair
+        sign = 1.0 if len(machine.classes_) == 2 else -1.0
+        self.coef_, self.intercept_ = sign * machine.coef_, sign * machine.intercept_
+        self.classes_ = machine.classes_
+        return self
+
+    def _pair_decisions(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return X @ self.coef_.T + self.intercept_
 
 
 class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
@@ -75,6 +150,8 @@ class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
     n_features_in_: int
 
     _constraints: ClassVar = {"nu": Number(above=0, most=1)}
+
+    _fitted: ClassVar = {"coef_": ArrayOf("functions", "p")}
 
     def __init__(self, nu: float = 0.5) -> None:
         self.nu = nu
@@ -142,6 +219,11 @@ class NuSVCThroughOrigin(ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         place = (values > 0).astype(np.intp) if values.ndim == 1 else values.argmax(axis=1)
         return self.classes_[place]
+
+    def _check_fitted(self, state):
+        c = state.size("c")
+        ok = len(self.coef_) == (1 if c == 2 else c)
+        state.require(ok, "its coefficients do not fit its classes")
 
 
 def _unit_scale(V):

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import ArrayOf
 from .._parameters import Choice, Integer, Later, Number, check_parameters
 from .._typing import ArrayLike, DataFrame
 from .._validation import check_number, validate_data
@@ -71,6 +72,8 @@ class QuantileNormalizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     reference_: np.ndarray
     n_features_in_: int
+
+    _fitted: ClassVar = {"reference_": ArrayOf("p")}
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Take the reference distribution from the training samples.
@@ -153,6 +156,8 @@ class RangeClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_: int
 
     _constraints: ClassVar = {"side": Choice(*SIDES)}
+
+    _fitted: ClassVar = {"lowest_": ArrayOf("p"), "highest_": ArrayOf("p")}
 
     def __init__(self, side: Literal["both", "above", "none"] = "both") -> None:
         self.side = side
@@ -248,6 +253,11 @@ class PresentCall(CheckedSelectorMixin, BaseEstimator):
         "mask": Later(),
         "q1": Number(above=0),
         "q2": Integer(least=1),
+    }
+
+    _fitted: ClassVar = {
+        "_support": ArrayOf("p", kinds="b"),
+        "n_reliable_": ArrayOf("p", kinds="i"),
     }
 
     def __init__(

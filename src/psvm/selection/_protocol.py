@@ -1,6 +1,7 @@
 """The steps of the gene selection protocol (Hochreiter, lecture notes, section 6.3)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -8,10 +9,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import NuSVC
 from sklearn.utils import _safe_indexing
 
+from .._fitted import ArrayOf, FittedPart
 from .._validation import check_array
 from ..matrix import Standardized, as_matrix, by_columns
 from ..solvers import epsilon_path, epsilon_paths
-from ._nu_svm import NoMarginError
+from ._nu_svm import LinearNuSVC, NoMarginError
 from ._preprocessing import RangeClipper
 
 FIRST = 7
@@ -197,6 +199,12 @@ class Scaled:
     `clip` names the sides of the range at which they are, as for `RangeClipper`.
     """
 
+    _fitted: ClassVar = {
+        "index": ArrayOf("columns", kinds="i", least=0),
+        "clipper": FittedPart(RangeClipper),
+        "scaler": FittedPart(StandardScaler),
+    }
+
     def __init__(self, Z, index, clip):
         self.index = index
         columns = as_matrix(Z).columns(index)
@@ -213,6 +221,13 @@ class Scaled:
             )
         return self.scaler.transform(self.clipper.transform(as_matrix(Z).columns(self.index)))
 
+    def _check_fitted(self, state):
+        """Places of columns, their range and their units."""
+        n = len(self.index)
+        state.require(n > 0, "its columns are wrong")
+        same = self.clipper.n_features_in_ == self.scaler.n_features_in_ == n
+        state.require(same, "its range and units are those of other columns")
+
 
 def fit_or_none(model, Z, y):
     """A trained copy of the classifier; None if its nu has no solution on these samples."""
@@ -221,7 +236,9 @@ def fit_or_none(model, Z, y):
     except NoMarginError:
         return None
     except ValueError as error:
-        if isinstance(model, NuSVC) and "not finite" in str(error):  # a margin of zero
+        if isinstance(model, LinearNuSVC | NuSVC) and "not finite" in str(
+            error
+        ):  # a margin of zero
             return None
         raise
 

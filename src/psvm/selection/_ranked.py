@@ -84,8 +84,8 @@ def rank_features(
         As for `PSVMSelector`, if `n_features` is None.
     task : {"auto", "classification", "regression"}, default="auto"
         What y is.
-    random_state : int, default=0
-        Seed of the halves.
+    random_state : int, Generator or None, default=0
+        Random numbers for the halves.
     n_jobs : int, default=None
         Number of processes.
     verbose : bool, default=False
@@ -95,7 +95,7 @@ def rank_features(
     -------
     FeatureRanking
     """
-    if random_state is not None:
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
         check_integer("random_state", random_state)
     check_jobs(n_jobs)
     check_flag("verbose", verbose)

@@ -1,10 +1,11 @@
 """What a selector selects if it is not the columns of X: objects to which X is related."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from .._fitted import Given, Names
 from ..kernels import Kernel
 from ..matrix import KernelMatrix
 
@@ -19,6 +20,8 @@ class Relations:
     names: np.ndarray
     """What they are called."""
 
+    _fitted: ClassVar = {"kernel": Given(), "objects": Given(), "names": Names("objects")}
+
     def matrix(self, X, index=slice(None)):
         """K of checked objects X and some of the descriptive ones."""
         kernel = self.kernel
@@ -29,6 +32,12 @@ class Relations:
         if len(index) == 0:
             return np.empty((X.shape[0], 0))
         return np.ascontiguousarray(self.matrix(X, index).columns(slice(None)))
+
+    def _check_fitted(self, state):
+        """A name for each landmark."""
+        state.require(hasattr(self.objects, "shape"), "its landmarks are not an array")
+        ok = self.objects.shape[:1] == self.names.shape and len(self.names) > 0
+        state.require(ok, "the names of its landmarks are wrong")
 
 
 def name_objects(given, objects):

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
+from .._fitted import LEFT_OUT, ArrayOf, Count, Given, Instance, Maybe, Permutation
 from .._parameters import Choice, Either, Flag, Later, Number, check_parameters
 from .._progress import progress, steps
 from .._threads import threads
@@ -34,6 +35,7 @@ from ..estimators import (
     sum_rows,
     survey_rows,
 )
+from ..kernels import check_kernel, check_vectors
 from ..matrix import DaskRows, RowBlocks, as_dense, dask_columns, is_dask, row_digests
 from ..solvers import (
     LARGEST_HOMOTOPY,
@@ -104,7 +106,7 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
         A kernel of sequences takes strings as X.
     gamma, degree, coef0, theta, rho, zeta : default="scale", 3, 0.0, 1.0, 1.0, 1.0
         Parameters of a kernel that is given by its name, as in `PSVC`.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers for the choice of the `landmarks`.
     tol : float, default=1e-4
         Largest KKT violation relative to epsilon.
@@ -204,6 +206,20 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
         "kernel": KernelChoice(),
         "tol": Number(above=0),
         "verbose": Flag(),
+    }
+
+    _fitted: ClassVar = {
+        "_relations": Maybe(Given()),
+        "importance_": ArrayOf("columns", least=0),
+        "order_": Permutation("columns"),
+        "ranking_": ArrayOf("columns", kinds="i"),
+        "n_features_": Count(),
+        "alpha_": Maybe(Given()),
+        "error_bound_": Maybe(Given()),
+        "epsilon_": Maybe(Given()),
+        "epsilon_max_": Maybe(Given()),
+        "landmarks_": LEFT_OUT,
+        "solution_": LEFT_OUT,
     }
 
     def __init__(
@@ -480,6 +496,27 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
             return super()._candidates(X)
         X = self._validate(X, reset=False)
         return self._relations.values(X, np.arange(len(self.order_))), self._relations.names
+
+    def _check_fitted(self, state):
+        """A value for each feature or landmark."""
+        relations, P = self._relations, len(self.importance_)
+        if relations is None:
+            state.require(state.features() == P, f"importance_ has shape {(P,)}")
+        else:
+            state.hold("_relations", relations, Instance(Relations))
+            check_kernel(state, relations.kernel, self._takes_vectors)
+            check_vectors(state, relations.kernel, relations.objects)
+            state.require(relations.objects.shape[0] == P, f"importance_ has shape {(P,)}")
+        n = np.count_nonzero(self.importance_)
+        state.require(self.n_features_ == n, "n_features_ is wrong")
+
+    def _unpack(self, state):
+        """The landmarks are those of the relations, also where they were given."""
+        vars(self).update(state)
+        if "_relations" in state:
+            self.landmarks_ = getattr(self._relations, "objects", None)
+            if self.landmarks is None:
+                self.landmarks = self.landmarks_
 
 
 def _are_labels(task, y):

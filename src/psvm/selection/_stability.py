@@ -8,16 +8,17 @@ from typing import ClassVar, Literal, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import document
+from .._fitted import ArrayOf, Count, Instance, Maybe, Names, Permutation
 from .._journal import Journal, fingerprint
 from .._parallel import results
 from .._parameters import FilePath, Flag, Jobs, Later, Number, Optional, Seed, check_parameters
 from .._progress import progress
 from .._summary import SummaryMixin
 from .._typing import ArrayLike, MatrixLike, RandomState, StrPath
+from .._validation import random_numbers
 from ..matrix import Standardized, as_matrix, by_columns, stored_parts
 from ..solvers import check_weights, epsilon_paths
 from ._checks import CheckedSelectorMixin, validate
@@ -62,9 +63,18 @@ class FeatureGroup:
     frequency: float
     names: np.ndarray | None = None
 
+    _fitted: ClassVar = {
+        "features": ArrayOf("features", kinds="i", least=0),
+        "names": Maybe(Names("features")),
+        "frequency": Number(),
+    }
+
     def __str__(self):
         names = self.features if self.names is None else self.names
         return f"{', '.join(map(str, names))}: {self.frequency:.2f}"
+
+    def _check_fitted(self, state):
+        state.require(len(self.features) > 0, "its features are wrong")
 
 
 class Entries(NamedTuple):
@@ -107,7 +117,7 @@ class StabilitySelector(SummaryMixin, StandInsMixin, CheckedSelectorMixin, BaseE
         What y is, as for `PSVMSelector`.
     group_correlation : float, default=0.9
         Features whose absolute correlation is at least this large form a group in `groups_`.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, Generator, RandomState or None, default=None
         Random numbers for the halves.
     n_jobs : int, default=None
         Number of processes; the result does not depend on it.
@@ -199,6 +209,16 @@ threshold 0.8, unimodal)
         "verbose": Flag(),
     }
 
+    _fitted: ClassVar = {
+        "parameters_": Instance(StabilityParameters),
+        "entries_": ArrayOf("subsamples", "q", kinds="i", least=-1),
+        "frequencies_": ArrayOf("p"),
+        "groups_": Instance(list),
+        "order_": Permutation("p"),
+        "ranking_": ArrayOf("p", kinds="i"),
+        "n_features_": Count(),
+    }
+
     def __init__(
         self,
         q: int | None = None,
@@ -283,7 +303,7 @@ threshold 0.8, unimodal)
 
     def _halves(self, target, weights):
         """Weights of the rows in each half, as columns."""
-        random, present = check_random_state(self.random_state), weights > 0
+        random, present = random_numbers(self.random_state), weights > 0
         labels = target.classifies and target.scheme != "multilabel"
         strata = [np.flatnonzero(present)]
         if labels:
@@ -362,6 +382,18 @@ threshold 0.8, unimodal)
     def _get_support_mask(self):
         check_is_fitted(self)
         return self.ranking_ == 1
+
+    def _check_fitted(self, state):
+        """What the halves select, and what follows from it."""
+        p, entries, parameters = state.features(), self.entries_, self.parameters_
+        ok = entries.shape == (parameters.n_subsamples, parameters.q) and entries.size > 0
+        state.require(ok, "its entries have a wrong shape")
+        state.require(entries.max() < p, "its entries are wrong")
+        counts = np.bincount(entries[entries >= 0], minlength=p)
+        n = np.count_nonzero(counts >= parameters.n_needed)
+        state.require(self.n_features_ == n, "n_features_ is wrong")
+        ok = all(isinstance(g, FeatureGroup) and g.features.max() < p for g in self.groups_)
+        state.require(ok, "its groups are wrong")
 
 
 def _first_to_enter(matrix, targets, halves, q):

@@ -18,6 +18,7 @@ from ._solution import Solution
 class Solver(ABC):
     """Options of a solver. A limit that is None is filled in by the caller."""
 
+    _fitted: ClassVar[dict] = {}
     _constraints: ClassVar = {**LIMITS, "tol": Optional(LIMITS["tol"])}
 
     tol: float | None = None

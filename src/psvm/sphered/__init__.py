@@ -1,6 +1,6 @@
 """The Sphered SVM (Hochreiter, Mohr & Obermayer 2004): scale-invariant classification."""
 
-from ._base import kernel_rows, shift_rows, take_columns
+from ._base import KernelRows, ShiftedRows, TakenColumns
 from ._cv import SpheredSVCCV
 from ._estimator import SpheredSVC
 

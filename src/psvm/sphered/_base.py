@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from functools import partial
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._fitted import LEFT_OUT, ArrayOf, Count, Given, Instance, Maybe, Places, is_number
 from .._parameters import LIMITS, Choice, Flag, Later, Number, check_parameters
 from .._typing import ClassWeight, KernelLike
 from .._validation import check_decisions, check_labels, class_factors, kernel_values
 from ..estimators import KernelChoice, KernelMixin, OneVsOneMixin, choose_kernel, fit_pairs
+from ..kernels import Kernel, check_kernel, check_prepared
 from ..matrix import BLOCK_BYTES, as_dense, block_slices
 from ..solvers import DualSolution, Status, check_weights
 from ._training import SpheredOptions, TrainingFeatures, TrainingGram
@@ -52,6 +54,23 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
         "decision_function_shape": Choice("ovr", "ovo"),
         **LIMITS,
         "cache_size": Number(least=0),
+    }
+
+    _fitted: ClassVar = {
+        "dual_coef_": ArrayOf("pairs", "basis"),
+        "intercept_": ArrayOf("pairs"),
+        "basis_": ArrayOf("basis", kinds="i"),
+        "_rows": Given(),
+        "lam_": Number(least=0, most=1),
+        "support_": Maybe(Places()),
+        "capacity_": Maybe(Given()),
+        "capacity_bound_": Maybe(Given()),
+        "margin_": Maybe(Given()),
+        "kkt_violation_": Maybe(Given()),
+        "dual_gap_": Maybe(Given()),
+        "n_iter_": Maybe(Count()),
+        "alpha_": LEFT_OUT,
+        "solutions_": LEFT_OUT,
     }
 
     def __init__(
@@ -204,29 +223,73 @@ class BaseSphered(KernelMixin, OneVsOneMixin, ClassifierMixin, BaseEstimator):
                 decisions[rows] = self._rows(X[rows]) @ self.dual_coef_.T + self.intercept_
         return check_decisions(decisions, self.kernel)
 
+    def _check_fitted(self, state):
+        """The rows of new objects fit the coefficients."""
+        check_parameters(self)
+        rows = self._rows
+        state.hold("_rows", rows, Instance(ShiftedRows, TakenColumns, KernelRows))
+        measured = self._kernel_name == "precomputed"
+        state.require(measured == isinstance(rows, TakenColumns), "its rows differ")
+        rows.check(state, len(self.basis_))
+
 
 def _row_maker(training, objects):
     """What turns new objects into the rows that a machine multiplies with its coefficients."""
     if isinstance(training, TrainingFeatures):
-        return partial(shift_rows, origin=training.origin)
+        return ShiftedRows(training.origin)
     if training.kernel is None:
-        return partial(take_columns, objects=objects)
-    return partial(kernel_rows, kernel=training.kernel, Z=training.X[objects])
+        return TakenColumns(objects)
+    return KernelRows(training.kernel, training.X[objects])
 
 
-def shift_rows(X, origin):
+@dataclass(frozen=True, eq=False)
+class ShiftedRows:
     """Vectors relative to an origin."""
-    return as_dense(X) - origin
+
+    _fitted: ClassVar[dict] = {}
+    origin: float | np.ndarray
+
+    def __call__(self, X):
+        return as_dense(X) - self.origin
+
+    def check(self, state, n):
+        """As many columns as a model has coefficients."""
+        state.require(state.model._takes_vectors, "its rows differ")
+        state.require(n == state.features(), "its coefficients are wrong")
+        if not is_number(self.origin):
+            state.checked(self.origin, "its origin", n)
 
 
-def take_columns(X, objects):
+@dataclass(frozen=True, eq=False)
+class TakenColumns:
     """Relations to some training objects."""
-    return as_dense(X[:, objects])
+
+    _fitted: ClassVar[dict] = {}
+    objects: np.ndarray
+
+    def __call__(self, X):
+        return as_dense(X[:, self.objects])
+
+    def check(self, state, n):
+        """As many columns as a model has coefficients."""
+        state.hold("its objects", self.objects, Places(n, below="p"))
 
 
-def kernel_rows(X, kernel, Z):
+@dataclass(frozen=True, eq=False)
+class KernelRows:
     """Values of a kernel with prepared objects."""
-    return kernel_values(kernel.evaluate, kernel.prepare(X), Z)
+
+    _fitted: ClassVar[dict] = {}
+    kernel: Kernel
+    Z: Any
+
+    def __call__(self, X):
+        return kernel_values(self.kernel.evaluate, self.kernel.prepare(X), self.Z)
+
+    def check(self, state, n):
+        """As many columns as a model has coefficients."""
+        check_kernel(state, self.kernel, state.model._takes_vectors)
+        check_prepared(state, self.kernel, self.Z, n)
 
 
 def _warn_if_not_optimal(solutions):

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from .._docstrings import DEFINITE_KERNEL, document
+from .._fitted import ArrayOf, Given, Maybe
 from .._folds import make_splits
 from .._parameters import Flag, Later
 from .._progress import progress, steps
@@ -66,6 +67,12 @@ class SpheredSVCCV(BaseSphered):
     best_score_: float
 
     _constraints: ClassVar = {"lams": Later(), "cv": Later(), "verbose": Flag()}
+
+    _fitted: ClassVar = {
+        "lams_": Maybe(ArrayOf("lams")),
+        "scores_": Maybe(ArrayOf("lams", None, nan=True)),
+        "best_score_": Maybe(Given()),
+    }
 
     def __init__(
         self,

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ...kernels import Kernel
-from ...matrix import stored_values
-from ._state import is_number
+from .._fitted import Classes, Count, is_number
+from ..kernels import Kernel
+from ..matrix import stored_values
 
 MOST_FOLDS = 10_000
 ROUNDING = 1e-6
@@ -14,12 +14,12 @@ ROUNDING = 1e-6
 def check_plan(state):
     """Landmarks, classes and numbers that fit each other."""
     plan = state.model
-    n = state.count("n_features", least=1)
-    state.require(state.count("n_folds", least=0) <= MOST_FOLDS, "it has too many folds")
+    n = _count(state, "n_features")
+    state.require(_count(state, "n_folds", least=0) <= MOST_FOLDS, "it has too many folds")
     ok = plan.dtype in (np.dtype(np.float64), np.dtype(np.float32))
     state.require(ok, f"its precision is {plan.dtype!r}")
     _check_target(state)
-    origin = state.array("origin", (None,), kinds="f")
+    origin = state.array("origin", None, kinds="f")
     state.require(origin.dtype == np.float64, "origin is not in double precision")
     names = plan.feature_names
     if names is not None:
@@ -31,18 +31,26 @@ def check_plan(state):
     state.require(len(origin) == columns + plan.n_targets, "the length of origin is wrong")
 
 
+def _count(state, name, least=1):
+    """An integer."""
+    value = state.get(name)
+    state.hold(name, value, Count(least=least))
+    return value
+
+
 def _check_target(state):
     """Classes with their weights, or a number of outputs."""
     plan = state.model
     if plan.classes is None:
         state.require(plan.class_factors is None, "it has weights of classes, but no classes")
         if plan.n_outputs is not None:
-            state.count("n_outputs", least=1)
+            _count(state, "n_outputs")
         return
-    classes = state.classes("classes")
+    classes = state.get("classes")
+    state.hold("classes", classes, Classes())
     state.require(plan.n_outputs is None, "it has classes and outputs")
     if plan.class_factors is not None:
-        factors = state.array("class_factors", (len(classes),))
+        factors = state.array("class_factors", len(classes))
         state.require((factors >= 0).all(), "weights of classes are negative")
 
 
@@ -69,7 +77,7 @@ def _check_object_classes(state, n_objects):
     plan = state.model
     if plan.object_classes is not None:
         state.require(plan.classes is not None, "its landmarks have classes, but it has none")
-        codes = state.array("object_classes", (n_objects,), kinds="iu")
+        codes = state.array("object_classes", n_objects, kinds="iu")
         ok = ((codes >= 0) & (codes < len(plan.classes))).all()
         state.require(ok, "the classes of its landmarks are wrong")
 
@@ -77,8 +85,8 @@ def _check_object_classes(state, n_objects):
 def check_sums(state, plan):
     """Sums that rows can have, of each class of each fold."""
     sums = state.model
-    state.count("n_rows", least=1)
-    state.count("n_terms", least=1)
+    _count(state, "n_rows")
+    _count(state, "n_terms")
     n_classes = plan.n_classes
     state.require(len(sums.folds) == plan.n_folds * n_classes, "the number of folds is wrong")
     state.require(len(sums.rest) == n_classes, "the number of classes is wrong")
@@ -98,7 +106,7 @@ def _check_moments(state, plan):
     ok = is_number(weight) and 0 < weight < np.inf
     state.require(ok, f"weight is {weight!r}")
     for name, shape in (("origin", (n,)), ("rest", (n,)), ("cross", (n, n))):
-        array = state.array(name, shape, kinds="f")
+        array = state.array(name, *shape, kinds="f")
         state.require(array.dtype == np.float64, f"{name} is not in double precision")
     S = state.get("cross")
     squares = S.diagonal()
@@ -111,17 +119,20 @@ def _check_moments(state, plan):
     state.require(
         (np.abs(S) <= np.outer(norms, norms) + room).all(), "cross products are too large"
     )
-    _check_definite(state, S, np.where(squares > ROUNDING * size, norms, 0.0))
+    _check_definite(state, S, size)
     if plan.classes is not None:
         _check_labels(state, plan)
 
 
-def _check_definite(state, S, norms):
-    """Correlations are positive semidefinite; norms are 0 for columns that hardly vary."""
-    used = np.flatnonzero(norms > 0)
+def _check_definite(state, S, size):
+    """Cross products are positive semidefinite, but for the rounding of sums of this size.
+
+    Beside a row of much weight the others may be less than its rounding.
+    """
+    used = np.flatnonzero(size > 0)
     if len(used):
-        R = S[np.ix_(used, used)] / norms[used] / norms[used, None]
-        least = np.linalg.eigvalsh(R)[0]
+        root = np.sqrt(size[used])
+        least = np.linalg.eigvalsh(S[np.ix_(used, used)] / root / root[:, None])[0]
         state.require(least >= -ROUNDING * len(used), "cross products are not those of rows")
 
 
