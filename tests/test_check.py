@@ -20,7 +20,7 @@ def messy(tmp_path, monkeypatch, rng):
     rows = [
         [
             f"P{i:03d}", "" if i % 12 == 0 else 20 + i, "fm"[i % 2], ["Wien", "Linz", "?"][i % 3],
-            f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}", "<0.1" if i % 8 == 1 else 0.5 + i,
+            f"2024-{i % 12 + 1:02d}-{i % 28 + 1:02d}", "low" if i % 8 == 1 else 0.5 + i,
             -999 if i % 9 == 0 else round(10 * rng.random(), 2), 7,
             "treated" if sick[i] else "none given", round(rng.normal() + 2 * sick[i], 3),
             "sick" if sick[i] else "healthy",
@@ -55,7 +55,7 @@ def test_check_finds_all_problems_at_once(messy, capsys):
     text = " ".join(f"{f['message']} {f['advice']}" for f in result["findings"])
     for words in (
         "'visit' holds dates",
-        "8 of 61 cells of column 'crp' are not numbers: '<0.1' 8x",
+        "8 of 61 cells of column 'crp' are not numbers: 'low' 8x",
         "5 cells are missing, in 5 of 61 rows",
         "'?' in column 'city' (20 rows) looks like a missing value",
         "-999 in column 'score' looks like a missing value",
@@ -148,7 +148,7 @@ def test_other_formats_and_target_files(tmp_path, monkeypatch, capsys, rng):
 
 
 def test_the_dictionary_agrees_with_the_schema(messy):
-    options = {"types": {"visit": "date"}, "na_values": ["<0.1", "?", "-999"], "missing": "nan"}
+    options = {"types": {"visit": "date"}, "na_values": ["low", "?", "-999"], "missing": "nan"}
     table = read_table("t.csv", target="state", schema="infer", **options)
     found = describe_file("t.csv", target="state", **options)
     assert not any(f.severity is Severity.ERROR for f in found.findings)

@@ -12,6 +12,7 @@ import numpy as np
 from .._core._csv import parse_number
 from .._validation import LARGEST, check_integer, shown
 from ._errors import DataError
+from ._notation import UNCLEAR, looks_numeric, read_cell
 from ._schema import Kind, Schema
 
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "blank"}
@@ -46,6 +47,10 @@ class Dialect:
         The byte at which the rows begin.
     line : int
         The line there, counted from 1.
+    decimals : frozenset of str
+        The decimal signs that numbers in the first rows show.
+    unclear : frozenset of int
+        Columns of numbers all of whose decimal signs may as well separate thousands.
     notes : list of str
         What was detected.
     """
@@ -58,11 +63,17 @@ class Dialect:
     text: frozenset
     start: int
     line: int
+    decimals: frozenset = frozenset()
+    unclear: frozenset = frozenset()
     notes: list = field(default_factory=list)
 
 
-def is_number(cell, decimal="."):
-    """Whether a cell is a number."""
+def is_number(cell, decimal):
+    """Whether a cell is a number, however it is written."""
+    return _is_plain(cell, decimal) or looks_numeric(cell)
+
+
+def _is_plain(cell, decimal):
     return parse_number(cell.strip().encode("utf-8", "replace"), ord(decimal)) is not None
 
 
@@ -97,7 +108,9 @@ def detect(head, options, path):
         special = {options.target, *options.ignore}
         rows = [rows[0], *(row for row in rows[1:] if row[0] not in special)]
     decimal = options.decimal
-    if decimal == "auto":
+    if options.typed:
+        decimal = "."
+    elif decimal == "auto":
         decimal = _find_decimal(rows, delimiter)
     has_header = options.header
     if has_header == "auto":
@@ -120,6 +133,7 @@ def detect(head, options, path):
         text,
         sum(map(len, lines[:start_line])),
         start_line + 1,
+        *_shown_decimals(body, text),
     )
     dialect.notes.extend(_describe(dialect, skipped))
     return dialect
@@ -180,7 +194,24 @@ def _find_decimal(rows, delimiter):
         return "."
     cells = [cell for row in rows[:20] for cell in row[:1000]]
     points = any(map(POINT_NUMBER.fullmatch, cells))
-    return "," if not points and any(map(COMMA_NUMBER.fullmatch, cells)) else "."
+    commas = any(COMMA_NUMBER.fullmatch(cell) and not UNCLEAR.fullmatch(cell) for cell in cells)
+    return "," if commas and not points else "."
+
+
+def _shown_decimals(body, text):
+    """The decimal signs that columns of numbers show, and the columns that leave it open."""
+    shown, unclear = set(), set()
+    for j in range(len(body[0]) if body else 0):
+        if j in text:
+            continue
+        marked = [row[j] for row in body if j < len(row) and ("." in row[j] or "," in row[j])]
+        written = [cell for cell in map(read_cell, marked) if cell is not None]
+        if marked and all(cell.mark for cell in written):
+            unclear.add(j)
+        else:
+            clear = [cell.values.keys() for cell in written if len(cell.values) == 1]
+            shown.update(*clear)
+    return frozenset(shown), frozenset(unclear)
 
 
 def _find_header(rows, decimal, options):
@@ -202,7 +233,7 @@ def _find_header(rows, decimal, options):
         return not any(is_number(cell, decimal) for cell in first)
     for j, cell in enumerate(first):
         named = not is_number(cell, decimal) and cell not in options.markers
-        if named and not _is_text(body, j, decimal, options.markers):
+        if named and not _is_words(body, j, decimal, options.markers):
             return True
     above_names = NAMES_OF_ROWS.fullmatch(first[0]) and first[0] not in (row[0] for row in body)
     if above_names and len(first) > 1 and _is_text(body, 0, decimal, options.markers):
@@ -215,7 +246,13 @@ def _find_header(rows, decimal, options):
 
 
 def _is_text(body, j, decimal, markers):
-    """Whether a column has a cell that is neither a number nor missing."""
+    """Whether a column has a cell that is neither a plain number nor missing."""
+    cells = (row[j] for row in body if j < len(row))
+    return any(not _is_plain(cell, decimal) and cell not in markers for cell in cells)
+
+
+def _is_words(body, j, decimal, markers):
+    """Whether a column has a cell that is neither missing nor a number, however it is written."""
     cells = (row[j] for row in body if j < len(row))
     return any(not is_number(cell, decimal) and cell not in markers for cell in cells)
 

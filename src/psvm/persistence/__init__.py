@@ -3,7 +3,7 @@
 from ._errors import ModelFileError
 from ._export import export_numpy, export_text
 from ._known import register
-from ._models import load, load_schema, model_info, save
+from ._models import load, model_info, save
 from ._moments import file_kind, load_moments, load_plan, save_moments, save_plan
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "load",
     "load_moments",
     "load_plan",
-    "load_schema",
     "model_info",
     "register",
     "save",

@@ -15,6 +15,7 @@ from .. import kernels as k
 from .._typing import Estimator
 from .._validation import check_has, check_list
 from ..estimators import PER_COLUMN, BasePSVM, is_measured, support_values, unwrap
+from ..io import TableEncoder
 from ..matrix import as_dense
 from ..selection import PSVMSelector
 from ._models import summarise
@@ -73,6 +74,9 @@ def export_text(
 
 def _as_text(model, before=(), names=None, called=None):
     """The text of one estimator, which comes after some others."""
+    if isinstance(model, TableEncoder):
+        columns = [f"  {column}" for column in model.schema_.used]
+        return "\n".join(["TableEncoder", "", "columns", *columns]) + "\n"
     lines = [f"{type(model).__name__} (psvm {version('psvm')})", "", "parameters"]
     lines += [f"  {name} = {value!r}" for name, value in model.get_params(deep=False).items()]
     lines += ["", "result"]
@@ -165,9 +169,7 @@ def export_numpy(model: Estimator) -> str:
             "`probability` can."
         )
     arrays: dict[str, np.ndarray] = {}
-    changes = []
-    for number, step in enumerate(before):
-        changes.append(_change(step, number, arrays))
+    changes = [_change(step, number, arrays) for number, step in enumerate(before)]
     for short, name in zip(("ALPHA", "MEAN", "NORM"), PER_COLUMN, strict=True):
         arrays[short] = support_values(machine, name)
     arrays["OFFSET"] = np.asarray(machine.offset_)
@@ -178,7 +180,7 @@ def export_numpy(model: Estimator) -> str:
         n_features=before[0].n_features_in_ if before else machine.n_features_in_,
         arrays="\n".join(f"{name} = {_literal(value)}" for name, value in arrays.items()),
         functions=_functions(body),
-        changes="".join(f"    {line}\n" for line in changes),
+        changes="".join(f"    {line}\n" for line in changes if line),
         columns=body,
         values=_ONE if np.ndim(machine.offset_) == 0 else _SEVERAL,
         predict=_predict(machine),
@@ -389,6 +391,10 @@ def _matern(kernel):
 
 def _change(step, number, arrays):
     """A line of code that does what a step of a pipeline does."""
+    if isinstance(step, TableEncoder) and step.schema_.plain:
+        step = step.transformer_
+    if step is None:
+        return ""
     if isinstance(step, StandardScaler):
         shift = np.zeros(step.n_features_in_) if step.mean_ is None else step.mean_
         scale = np.ones(step.n_features_in_) if step.scale_ is None else step.scale_
@@ -404,7 +410,8 @@ def _change(step, number, arrays):
     if isinstance(step, PSVMSelector):
         arrays[f"SELECTED_{number}"] = step.get_support(indices=True)
         return f"X = X[:, SELECTED_{number}]"
-    raise TypeError(f"The step {step!r} cannot be written as NumPy code.")
+    what = type(step).__name__ if isinstance(step, TableEncoder) else repr(step)
+    raise TypeError(f"The step {what} cannot be written as NumPy code.")
 
 
 def _literal(array):

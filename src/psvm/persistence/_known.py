@@ -13,6 +13,7 @@ from .._validation import shown
 from ..comparators import KernelFisherDiscriminant, LeastSquaresSVC, LeastSquaresSVR
 from ..estimators import PSVC, PSVR, Calibration, Labels, Sigmoid, Steps
 from ..evaluation import RejectOption
+from ..io import TableEncoder
 from ..kernels import Kernel
 from ..model_selection import PSVCCV, PSVRCV
 from ..selection import (
@@ -42,7 +43,7 @@ from ._pack import (
     unpack_selector,
     unpack_sphered,
 )
-from ._registry import Entry, Registry
+from ._registry import Entry, Registry, SchemaEntry
 
 KernelClass = TypeVar("KernelClass", bound=type[Kernel])
 SOLUTIONS = frozenset(("solution_", "solutions_", "loo_decision_"))
@@ -128,6 +129,8 @@ def _preprocessing():
     for name in preprocessing.__all__:
         cls = getattr(preprocessing, name)
         yield Entry(f"psvm.preprocessing.{name}", cls, check=checks.PREPROCESSING[name])
+    yield SchemaEntry()
+    yield Entry("psvm.io.TableEncoder", TableEncoder, check=checks.check_table_encoder)
 
 
 def _parts():

@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from ..io import Schema
 from ..kernels import Kernel
 from ._checks import State
 from ._codec import CannotSave
@@ -200,3 +201,21 @@ class _FunctionEntry:
 
     def encode(self, encoder, value, where):
         return {"type": "function", "name": self.name}
+
+
+@dataclasses.dataclass(frozen=True)
+class SchemaEntry:
+    """How the description of the columns of a table is written: as the schema says itself."""
+
+    name: str = "psvm.io.Schema"
+    cls: type = Schema
+    check: Callable = Schema.from_dict
+
+    def encode(self, encoder, value, where):
+        """Its content in place of attributes."""
+        content = encoder.encode(value.to_dict(), where)
+        return {"type": "object", "class": self.name, "params": {}, "state": content}
+
+    def decode(self, decoder, params, state):
+        """The schema, which checks itself."""
+        return Schema.from_dict(decoder.decode(state))

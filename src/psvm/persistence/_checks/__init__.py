@@ -29,7 +29,7 @@ from ._kernels import (
     check_prepared_sequences,
 )
 from ._moments import check_plan, check_sums
-from ._preprocessing import PREPROCESSING
+from ._preprocessing import PREPROCESSING, check_table_encoder
 from ._selection import (
     check_feature_group,
     check_gene_selector,

@@ -1,5 +1,8 @@
-"""Transformers of pairwise matrices."""
+"""Transformers of pairwise matrices, and the encoder of tables."""
 
+from sklearn.base import BaseEstimator
+
+from ...io import Kind, Schema
 from ._state import is_number
 
 
@@ -41,3 +44,26 @@ PREPROCESSING = {
     "UnitDiagonal": _check_roots,
 }
 """The check of each class."""
+
+
+def check_table_encoder(state):
+    """Columns that are as many as its transformer takes, and levels that it knows."""
+    p, schema = state.features(), state.get("schema_")
+    state.require(isinstance(schema, Schema) and schema.n_columns == p, "its schema is wrong")
+    names = getattr(state.model, "feature_names_in_", None)
+    names = None if names is None else names.tolist()
+    state.require(names == schema.feature_names, "its names are not those of its schema")
+    step = state.get("transformer_")
+    needed = schema.has_categories or schema.missing == "impute"
+    state.require(needed == (step is not None), "its transformer is missing")
+    if needed:
+        state.part("transformer_", BaseEstimator, "transform")
+        state.require(step.n_features_in_ == p, "its transformer has other columns")
+    if schema.has_categories:
+        parts = dict((name, step) for name, step, _ in getattr(step, "transformers_", ()))
+        coded = [column for column in schema.used if column.kind is Kind.CATEGORY]
+        encoder = parts.get("categories")
+        state.require(hasattr(encoder, "transform"), "its encoder is missing")
+        encoder = encoder[-1] if hasattr(encoder, "steps") else encoder
+        known = len(getattr(encoder, "categories_", ())) == len(coded)
+        state.require(known, "its levels do not fit its schema")
