@@ -379,7 +379,7 @@ def test_a_file_of_prices_is_learnt(tmp_path, capsys):
     rows = [[row[0], row[1].rstrip("%"), row[2]] for row in rows]
     write(path, ["revenue", "share", "price"], rows)
     assert run("predict", tmp_path / "m.psvm", path) == 3
-    assert "does not fit the training data: it has '%'" in capsys.readouterr().err
+    assert "'85.2' does not fit: the training data is in '%'" in capsys.readouterr().err
 
 
 def test_each_column_that_is_left_out_is_named_with_the_reason(tmp_path, capsys):

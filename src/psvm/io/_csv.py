@@ -395,8 +395,8 @@ class Reading:
             sign = "points" if self.dialect.decimal == "." else "commas"
             warnings.warn(
                 f"The {sign} of {', '.join(names[:MOST_NAMED])}"
-                f"{', ...' if len(names) > MOST_NAMED else ''} are taken for decimal signs. If they "
-                f"separate thousands, use decimal={',' if sign == 'points' else '.'!r}.",
+                f"{', ...' if len(names) > MOST_NAMED else ''} are taken for decimal signs. If "
+                f"they separate thousands, use decimal={',' if sign == 'points' else '.'!r}.",
                 UserWarning,
                 stacklevel=5,
             )

@@ -236,8 +236,8 @@ def _numbers_in(raw, options, j, cells, known):
         return None
     if before is not None and numbers.unit != before.unit:
         cell = next(iter(numbers.counts))
-        unit = f"in {before.unit!r}" if before.unit else "numbers without a unit"
-        raise Mixed(f"{cell!r} does not fit the training data: it has {unit}", cell)
+        unit = f"is in {before.unit!r}" if before.unit else "has no unit"
+        raise Mixed(f"{cell!r} does not fit: the training data {unit}", cell)
     given = None if options.decimal == "auto" else options.decimal
     prior = set() if before is None else {before.decimal}
     hint = "," if raw.delimiter == ";" else None
