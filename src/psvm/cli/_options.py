@@ -93,6 +93,8 @@ reading = _all(
                  "[detected]"),
     click.option("--sheet", metavar="NAME|NUMBER",
                  help="The sheet of an Excel file, numbered from 1. [the first non-empty one]"),
+    click.option("--skip-lines", type=click.IntRange(0), metavar="LINES",
+                 help="Lines above the header, such as a title. [detected]"),
     click.option("--missing", type=click.Choice(["error", "drop", "impute"]), default="error",
                  show_default=True, help="Missing cells are an error, their rows are left out, or "
                  "they are filled with the median or the most frequent level of the column."),

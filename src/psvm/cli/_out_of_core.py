@@ -8,8 +8,8 @@ from ._choices import choose_task
 from ._run import compare_with_record
 
 FOR_TABLES = ("target_file", "transpose", "header", "row_names", "delimiter", "decimal", "encoding",
-              "format", "sheet", "missing", "na_values", "keep_default_na", "categorical", "types",
-              "ignore")  # fmt: skip
+              "format", "sheet", "skip_lines", "missing", "na_values", "keep_default_na",
+              "categorical", "types", "ignore")  # fmt: skip
 """Options of reading that whole tables have."""
 
 

@@ -69,6 +69,7 @@ def reading_options(params):
         "types": {n: kind for n, _, kind in (pair.rpartition("=") for pair in params["types"])},
         "ignore": params["ignore"],
         "sheet": params["sheet"],
+        "skip_lines": params["skip_lines"],
         "leave_out": params.get("kernel") != "precomputed",
     }
 

@@ -290,13 +290,14 @@ class _Survey:
         words = Counter(cells[i] for i in rows)
         shown = ", ".join(f"{word!r} {n}x" for word, n in words.most_common(MOST_NAMED))
         more = f" and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else ""
-        if len(words) == 1:
-            (word,) = words
-            advice = f"If it stands for a missing value, use na_values=[{word!r}]."
-            self.advice.setdefault("na_values", []).append(word)
+        if len(words) <= MOST_NAMED:
+            advice = f"If {'it stands' if len(words) == 1 else 'they stand'} for a missing value, "
+            advice += f"use na_values={list(words)!r}."
+            self.advice.setdefault("na_values", []).extend(words)
+            self.advice["missing"] = "nan"
         else:
             advice = f"Fix the cells; for words use types={{{name!r}: 'category'}}; or ignore it."
-            self.advice.setdefault("ignore", []).append(name)
+            self.advice.setdefault("types", {})[name] = "category"
         text = (
             f"{len(rows)} of {len(cells)} cells of column {name!r} are not numbers: {shown}{more}."
         )

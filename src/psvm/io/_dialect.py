@@ -24,6 +24,8 @@ NAMES_OF_ROWS = re.compile(
 )
 SUGGESTED = 100_000
 """Names among which similar ones are looked for."""
+MOST_TITLES = 20
+"""Rows above a header."""
 SAMPLE_ROWS, SAMPLE_CELLS = 100, 200_000
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -92,16 +94,24 @@ def detect(head, options, path):
     Dialect
     """
     lines = head.splitlines(keepends=True)
-    skipped = 0
+    skipped = options.skip_lines or 0
     while skipped < len(lines) and (not lines[skipped].strip() or lines[skipped][:1] == b"#"):
         skipped += 1
-    if skipped == len(lines):
+    if skipped >= len(lines):
         raise DataError("The file is empty.", file=path, advice="There must be rows of numbers.")
     texts = [line.decode("utf-8", "surrogateescape") for line in lines[skipped:]]
     delimiter = options.delimiter
     if delimiter == "auto":
         delimiter = _known_delimiter(texts, options.schema) or _find_delimiter(texts)
     rows, used = _split(texts, delimiter, SAMPLE_ROWS)
+    titles = (
+        _count_titles(rows) if options.skip_lines is None and options.header is not False else 0
+    )
+    above = [text for text in (" ".join(filter(None, row)) for row in rows[:titles]) if text]
+    if titles:
+        skipped += used[titles - 1]
+        used = [line - used[titles - 1] for line in used[titles:]]
+        rows = rows[titles:]
     rows = rows[: max(3, SAMPLE_CELLS // len(rows[0]))]
     used = used[:1]
     if options.transpose:  # rows that may be text
@@ -121,8 +131,8 @@ def detect(head, options, path):
         header = ["", *header]  # as R writes tables with row names
     names = [f"x{j}" for j in range(width)] if header is None else _tidy(header, path, skipped + 1)
     text = frozenset(j for j in range(width) if _is_text(body, j, decimal, options.markers))
-    titles = names if has_header else None
-    row_names = _find_row_names(titles, body, text, decimal, options, names, path)
+    given = names if has_header else None
+    row_names = _find_row_names(given, body, text, decimal, options, names, path)
     start_line = skipped + (used[0] if has_header else 0)
     dialect = Dialect(
         delimiter,
@@ -135,8 +145,33 @@ def detect(head, options, path):
         start_line + 1,
         *_shown_decimals(body, text),
     )
-    dialect.notes.extend(_describe(dialect, skipped))
+    dialect.notes.extend(_describe(dialect, skipped, above))
     return dialect
+
+
+def _count_titles(rows):
+    """Rows above the header, such as a title or merged cells: fewer of their cells are filled."""
+    widths = [len(row) for row in rows]
+    width = max(set(widths), key=widths.count)
+    for i, row in enumerate(rows[: MOST_TITLES + 1]):
+        below = rows[i + 1] if i + 1 < len(rows) else []
+        of_names = _is_filled(below, width) and not _may_be_header(below, width)
+        if _may_be_header(row, width) or (of_names and _may_be_header(row, width - 1)):
+            return i
+        if _is_filled(row, width):
+            return 0  # a row of the table
+    return 0
+
+
+def _is_filled(row, width):
+    """Whether a row has all cells, and more than half of them are not empty."""
+    return len(row) >= width and 2 * sum(map(bool, row)) > width
+
+
+def _may_be_header(row, width):
+    """Whether a row has a word in each cell but the first, which may be empty."""
+    whole = width > 1 and len(row) == width and all(row[1:])
+    return whole and not any(looks_numeric(cell) for cell in row if cell)
 
 
 def _split(texts, delimiter, n_rows):
@@ -366,12 +401,18 @@ def suggestion(wanted, names):
     return f"They are {shown}{', ...' if len(names) > 8 else ''}."
 
 
-def _describe(dialect, skipped):
+def _describe(dialect, skipped, above):
     """Sentences about what was detected."""
     yield f"The delimiter is a {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}."
     if dialect.decimal == ",":
         yield "Numbers are written with a decimal comma."
-    if skipped:
+    if above:
+        shown = "; ".join(repr(text[:40]) for text in above[:3])
+        yield (
+            f"The first {dialect.line - 2} lines are skipped, since they stand above the header: {shown}"
+            f"{'; ...' if len(above) > 3 else ''}."
+        )
+    elif skipped:
         yield f"{skipped} blank or comment lines at the beginning are skipped."
     if dialect.has_header:
         yield f"Line {dialect.line - 1} is the header with the names of the columns."

@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Choice, check_parameters
-from .._validation import shown
+from .._validation import check_stored, shown
 from ..matrix import missing_entries
 from ._errors import DataError
 from ._frames import is_frame, table_of_frame
@@ -284,7 +284,7 @@ def _numbers(X):
     from sklearn.utils.validation import check_array
 
     return check_array(
-        X, accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan",
+        check_stored("X", X), accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan",
         ensure_min_samples=0, input_name="X",
     )  # fmt: skip
 

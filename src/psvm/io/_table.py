@@ -38,6 +38,7 @@ class ReadOptions:
     types: Any = None
     leave_out: bool = True
     sheet: Any = None
+    skip_lines: Any = None
     typed: bool = False
     """Whether numbers have types of their own, so that they do not tell how others are written."""
     raw: bool = False

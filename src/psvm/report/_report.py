@@ -17,6 +17,7 @@ from .._progress import progress
 from .._typing import ArrayLike, Estimator, MatrixLike, StrPath
 from .._validation import (
     check_flag,
+    check_has,
     check_integer,
     check_list,
     check_members,
@@ -117,6 +118,7 @@ def write_report(
     """
     check_matplotlib("The report")
     check_path("path", path)
+    check_has("model", model, "fit")
     check_text("title", title)
     check_text("command", command)
     for note in notes if isinstance(notes, tuple) and not notes else check_list("notes", notes):
