@@ -184,3 +184,53 @@ def test_what_a_data_frame_holds_follows_from_its_types():
         TableEncoder(missing="error").fit(pd.DataFrame({"a": [1, 2, 3]})).transform(
             pd.DataFrame({"a": [np.nan]})
         )
+
+
+# --- tables that estimators cannot use
+
+
+def test_words_and_dates_are_refused_by_the_name_of_their_column():
+    y = np.arange(20) % 2
+    frame = pd.DataFrame({"mass": np.arange(20.0), "island": ["Torgersen", "Biscoe"] * 10})
+    dates = pd.DataFrame({"mass": np.arange(20.0), "day": pd.date_range("2024-01-01", periods=20)})
+    for model in (psvm.PSVC(), psvm.PSVR(), psvm.PSVCCV(cv=3), psvm.PSVMSelector()):
+        for X in (frame, frame.astype({"island": "category"})):
+            with pytest.raises(ValueError, match="words in column 'island', such as 'Torgersen'"):
+                model.fit(X, y)
+        with pytest.raises(
+            TypeError, match=r"dates or spans of time in column 'day'.*TableEncoder"
+        ):
+            model.fit(dates, y)
+        with pytest.raises(TypeError, match="dates or spans of time in an array"):
+            model.fit(dates[["day"]].to_numpy(), y)
+    for X in (frame, dates):  # what is advised works
+        make_pipeline(TableEncoder(), StandardScaler(), psvm.PSVC(epsilon=0.1)).fit(X, y)
+
+
+def test_numbers_that_are_too_large_are_refused_by_the_name_of_their_column(folder, rng, capsys):
+    rows = [[x, 1e305 * x, "uv"[i % 2]] for i, x in enumerate(rng.normal(size=40).round(3))]
+    write("t.csv", ["a", "b", "y"], rows)
+    assert run("fit", "t.csv", "--target", "y", "--model", "m.psvm") == 3
+    assert "Column 'b' holds numbers as large as" in capsys.readouterr().err
+
+
+def test_relations_whose_rows_and_columns_have_other_orders_are_refused(rng):
+    names = [f"P{i}" for i in range(30)]
+    points = rng.normal(size=(30, 2))
+    y = np.where(points[:, 0] > 0, "p", "q")
+    K = pd.DataFrame(points @ points.T, index=names, columns=names)
+    model = psvm.PSVC(kernel="precomputed", epsilon=1.0)
+    order = rng.permutation(30)
+    for wrong in (K.iloc[:, order], K.iloc[order]):
+        with pytest.raises(
+            ValueError, match=r"in different orders: row \d+ is .* X.loc\[X.columns"
+        ):
+            model.fit(wrong, y)
+        with pytest.raises(ValueError, match="in different orders"):
+            psvm.preprocessing.DoubleCentering().fit(wrong)
+    shuffled = K.iloc[:, order]
+    model.fit(shuffled.loc[shuffled.columns], y[order])
+    assert set(model.support_objects_) <= set(names)
+    expected = psvm.PSVC(kernel="precomputed", epsilon=1.0).fit(K, y)
+    assert set(model.support_objects_) == set(expected.support_objects_)
+    assert model.predict(K.iloc[order][:7][shuffled.columns]).shape == (7,)  # rows in any order

@@ -93,7 +93,7 @@ support_ : ndarray of shape (n_support_,)
     Indices of the support objects, those with ``alpha_ != 0`` in some machine.
 support_objects_ : ndarray
     The support objects: vectors; or names (of a DataFrame) or else indices of columns with
-    ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
+    ``kernel="dyadic"`` and ``kernel="precomputed"``.
 n_support_ : int
     Number of support objects.
 coef_ : ndarray of shape (n_features,) or (n_machines, n_features)

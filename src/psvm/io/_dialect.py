@@ -409,8 +409,8 @@ def _describe(dialect, skipped, above):
     if above:
         shown = "; ".join(repr(text[:40]) for text in above[:3])
         yield (
-            f"The first {dialect.line - 2} lines are skipped, since they stand above the header: {shown}"
-            f"{'; ...' if len(above) > 3 else ''}."
+            f"The first {dialect.line - 2} lines are skipped, since they stand above the header: "
+            f"{shown}{'; ...' if len(above) > 3 else ''}."
         )
     elif skipped:
         yield f"{skipped} blank or comment lines at the beginning are skipped."

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Choice, check_parameters
 from .._validation import check_stored, shown
-from ..matrix import missing_entries
+from ..matrix import fill_missing, missing_entries, storage_of, stored_columns, stored_values
 from ._errors import DataError
 from ._frames import is_frame, table_of_frame
 from ._schema import Kind, Schema, numbers_schema
@@ -25,6 +24,8 @@ from ._table import Coded, ReadOptions
 RARE = 0.01
 """Levels with a smaller share of the rows are put together."""
 SHOWN = 5
+LARGEST = 1e150
+"""Numbers whose squares, and sums of them, are numbers."""
 
 
 def _check_schema(name, value):
@@ -235,9 +236,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"X has {X.shape[1]} features, but TableEncoder is expecting {schema.n_columns} "
                 "features as input."
             )
+        self._refuse_huge(X)
         if schema.missing != "impute":
             self._refuse_gaps(X)
-        return X if sp.issparse(X) else np.asarray(X)
+        return np.asarray(X) if storage_of(X) == "dense" else X
+
+    def _refuse_huge(self, X):
+        values = stored_values(X)
+        if (values > LARGEST).any() or (values < -LARGEST).any():
+            _, places, low, high = stored_columns(fill_missing(X))
+            size = np.maximum(-low, high)
+            place = int(places[size.argmax()])
+            names = self.schema_.feature_names
+            raise DataError(
+                f"Column {place + 1 if names is None else repr(names[place])} holds numbers as "
+                f"large as {size.max():.3g}, whose squares are beyond the range of doubles.",
+                advice="Scale it, or leave it out.",
+            )
 
     def _refuse_gaps(self, X):
         rows, places = missing_entries(X)
