@@ -80,18 +80,20 @@ def make_model(run, table, task):
         C=params["C"],
         gamma=params["gamma"],
         random_state=run.seed,
-        **probability(run, task),
+        **for_classes(run, task),
     )
     return preprocess(run, table, kernel, machine)
 
 
-def probability(run, task):
-    """The parameter of a classifier whose probabilities are asked for."""
-    if not run.params.get("probability"):
-        return {}
-    if task != "classification":
-        raise ValueError("--probability is for classification; this is regression (--task).")
-    return {"probability": True}
+def for_classes(run, task):
+    """The parameters of a classifier that were given: its probabilities, weights of classes."""
+    given = {"probability": run.params.get("probability") or None}
+    given["class_weight"] = run.params.get("class_weight")
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and task != "classification":
+        option = next(iter(given)).replace("_", "-")
+        raise ValueError(f"--{option} is for classification; this is regression (--task).")
+    return given
 
 
 def as_parameter(kernel):

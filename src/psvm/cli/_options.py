@@ -129,6 +129,8 @@ modelling = _all(
                  default=float("inf"), show_default=True, help="Bound of the variables."),
     click.option("--gamma", type=Gamma(), default="scale", show_default=True,
                  help="Width parameter of rbf, laplacian, poly and other kernels that have one."),
+    click.option("--class-weight", type=click.Choice(["balanced"]),
+                 help="balanced: each class has the same weight, however few rows it has. [none]"),
     click.option("--scale/--no-scale", default=None,
                  help="Standardise the columns? [for kernels of vectors]"),
 )  # fmt: skip
@@ -138,6 +140,10 @@ probability = click.option("--probability", is_flag=True,
 
 folds = click.option("--folds", type=click.IntRange(2), default=5, show_default=True,
                      help="Number of folds of the cross-validation.")  # fmt: skip
+
+positive = click.option("--positive", metavar="CLASS",
+                        help="The class that sensitivity, AUC and average precision are about. "
+                        "[the rarer one of two]")  # fmt: skip
 
 memory = click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB",
                       help="Read the rows in blocks of this size.")  # fmt: skip

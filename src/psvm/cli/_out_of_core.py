@@ -4,7 +4,7 @@ import click
 import numpy as np
 
 from ..io import Table, numbers_schema, open_blocks
-from ._choices import choose_task
+from ._choices import choose_task, for_classes
 from ._run import compare_with_record
 
 FOR_TABLES = ("target_file", "transpose", "header", "row_names", "delimiter", "decimal", "encoding",
@@ -46,7 +46,7 @@ def fit_large(run):
         C=params["C"],
         gamma=params["gamma"],
         random_state=run.seed,
-        **({"probability": params["probability"]} if classifies else {}),
+        **for_classes(run, task),
     )
     scale = kernel != "dyadic" if params["scale"] is None else params["scale"]
     with run.watched():

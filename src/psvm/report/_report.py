@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -51,6 +52,7 @@ def write_report(
     feature_names: Sequence[str] | None = None,
     row_names: Sequence[str] | None = None,
     cv: int = 5,
+    positive: Any = None,
     n_features: int = 10,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -82,6 +84,8 @@ def write_report(
         Names of the rows, used for support objects; numbers from 1 by default.
     cv : int, default=5
         Number of folds.
+    positive : label, default=None
+        Of two classes the one that is looked for, see `psvm.evaluation.cross_validate`.
     n_features : int, default=10
         Number of top features.
     random_state : int, default=0
@@ -146,6 +150,7 @@ def write_report(
             names=feature_names,
             rows=row_names,
             cv=cv,
+            positive=positive,
             n_features=n_features,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -177,12 +182,14 @@ def _beside(interactive, path):
     return page
 
 
-def _make(model, X, y, *, title, names, rows, command, notes, page, cv, n_features, **options):
+def _make(
+    model, X, y, *, title, names, rows, command, notes, page, cv, positive, n_features, **options
+):
     y, classifier = np.asarray(y), is_classifier(model)
     check_names(X, names, rows)
     numbers, names = as_numbers(model, X, names)
     parts = unwrap_psvm(model, names, rows)
-    result = cross_validate(model, X, y, cv=cv, **options)
+    result = cross_validate(model, X, y, cv=cv, positive=positive, **options)
     scaled = len(parts.steps) > 0 or is_measured(parts.machine)
     warnings = suspicions(numbers, y, classifier, names, scaled=scaled)
     found = [
