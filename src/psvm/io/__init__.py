@@ -1,4 +1,4 @@
-"""Tables: reading, checking and writing data files."""
+"""Tables: reading, checking, encoding and writing data files."""
 
 import typing as _t
 
