@@ -343,7 +343,9 @@ def _positive(y, wanted, classifier):
     if wanted is None:
         two = classifier and len(labels) == 2
         return labels[int(counts[1] <= counts[0])] if two else None
-    found = [label for label in labels if str(label) == str(wanted)]
+    found = []
+    if isinstance(wanted, str | int | float | np.generic):  # a sparse matrix could not be compared
+        found = [label for label in labels if label == wanted or str(label) == wanted]
     if not classifier or len(labels) != 2 or not found:
         some = ", ".join(map(shown, labels[:5]))
         raise ValueError(f"positive must be one of two classes, got {shown(wanted)}; y has {some}.")

@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import Choice, check_parameters
-from .._validation import check_stored, shown
+from .._validation import check_stored, named, shown
 from ..matrix import fill_missing, missing_entries, storage_of, stored_columns, stored_values
 from ._errors import DataError
 from ._frames import is_frame, table_of_frame
@@ -135,6 +135,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_parameters(self)
         if self.schema is None:
             X, self.schema_ = self._inferred(X)
+            self._refuse_huge(X)
         else:
             self.schema_ = self.schema
             X = self._matrix(X)
@@ -251,6 +252,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             raise DataError(
                 f"Column {place + 1 if names is None else repr(names[place])} holds numbers as "
                 f"large as {size.max():.3g}, whose squares are beyond the range of doubles.",
+                file="X",
                 advice="Scale it, or leave it out.",
             )
 
@@ -264,6 +266,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )
             raise DataError(
                 f"{len(rows)} missing values: {where}{', ...' if len(rows) > SHOWN else ''}.",
+                file="X",
                 advice="The model does not fill them in: leave these rows out, or fit it with "
                 "missing='impute'.",
             )
@@ -298,10 +301,8 @@ def _numbers(X):
     """A matrix of numbers, which may have gaps."""
     from sklearn.utils.validation import check_array
 
-    return check_array(
-        check_stored("X", X), accept_sparse="csr", dtype=np.float64, ensure_all_finite="allow-nan",
-        ensure_min_samples=0, input_name="X",
-    )  # fmt: skip
+    how = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": "allow-nan"}
+    return named("X", check_array, check_stored("X", X), ensure_min_samples=0, **how)
 
 
 def _level(column, code):

@@ -89,7 +89,7 @@ def table_of_frame(frame, options):
     names, columns = columns_of(frame)
     if not columns or not frame.shape[0]:
         raise ValueError(f"X has the shape {frame.shape}: there is no data.")
-    raw = Raw(names, True, np.empty((frame.shape[0], 0)), [], {}, "", "frame")
+    raw = Raw(names, True, np.empty((frame.shape[0], 0)), [], {}, "X", "frame")
     if not isinstance(options.schema, Schema):
         dates = {c.name: Kind.DATE for c in columns if c.is_dates}
         coded = {c.name: Kind.CATEGORY for c in columns if c.is_category}
