@@ -5,7 +5,16 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.metrics import accuracy_score, confusion_matrix, r2_score, recall_score
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    confusion_matrix,
+    matthews_corrcoef,
+    r2_score,
+    recall_score,
+    roc_auc_score,
+)
 from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -45,12 +54,64 @@ def test_fit_says_how_good_the_model_of_classes_is(data, capsys):
     low, high = result["accuracy_interval"]
     assert low < result["accuracy"] < high <= 100 and len(result["accuracy_folds"]) == 5
     assert result["accuracy_baseline"] == pytest.approx(100 * max(np.mean(y == c) for c in y))
-    assert result["positive_class"] == "sick"
-    for name, label in (("sensitivity", "sick"), ("specificity", "healthy")):
+    assert np.mean(y == "healthy") < 0.5 and result["positive_class"] == "healthy"
+    for name, label in (("sensitivity", "healthy"), ("specificity", "sick")):
         assert result[name] == pytest.approx(100 * recall_score(y, predicted, pos_label=label))
     counts = confusion_matrix(y, predicted).tolist()
     assert result["confusion"] == {"classes": ["healthy", "sick"], "true_by_predicted": counts}
     assert result["n_support"] == len(result["support"]) and result["seconds"] > 0
+
+
+@pytest.mark.parametrize("weight", [None, "balanced"])
+def test_the_rarer_class_is_the_one_that_is_looked_for(tmp_path, monkeypatch, capsys, weight):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    y = np.where(np.arange(510) % 51 == 0, "case", "well")
+    X = (rng.normal(size=(510, 2)) + 2.2 * (y == "case")[:, None]).round(3)
+    write("rare.csv", list("aby"), [[*x, v] for x, v in zip(X.tolist(), y, strict=True)])
+    given = () if weight is None else ("--class-weight", weight)
+    fit = ("fit", "rare.csv", *FIT, "--epsilon", "1", *given)
+    code, result = as_json(capsys, *fit)
+    assert code == 0 and result["positive_class"] == "case"
+    steps = StandardScaler(), PSVC(epsilon=1.0, random_state=0, class_weight=weight)
+    model, folds = make_pipeline(*steps), StratifiedKFold(5, shuffle=True, random_state=0)
+    predicted = cross_val_predict(model, X, y, cv=folds)
+    scores = -cross_val_predict(model, X, y, cv=folds, method="decision_function")
+    assert result["sensitivity"] == pytest.approx(
+        100 * recall_score(y, predicted, pos_label="case")
+    )
+    assert result["specificity"] == pytest.approx(
+        100 * recall_score(y, predicted, pos_label="well")
+    )
+    found = 100 * balanced_accuracy_score(y, predicted)
+    assert result["balanced_accuracy"] == pytest.approx(found)
+    assert result["MCC"] == pytest.approx(matthews_corrcoef(y, predicted))
+    assert result["AUC"] == pytest.approx(roc_auc_score(y == "case", scores))
+    assert result["average_precision"] == pytest.approx(
+        average_precision_score(y == "case", scores)
+    )
+    assert (found > 80) == (weight == "balanced")
+    assert run(*fit) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^sensitivity .* of case found$", text, re.M)
+    assert (
+        f"balanced accuracy {found:.1f} %, MCC {result['MCC']:.3f}, AUC {result['AUC']:.3f}" in text
+    )
+    _, other = as_json(capsys, *fit, "--positive", "well")
+    assert other["sensitivity"] == pytest.approx(result["specificity"])
+    assert other["AUC"] == pytest.approx(result["AUC"])  # both turned round
+    assert other["average_precision"] > 0.9  # nearly all rows are of this class
+    assert run(*fit, "--positive", "ill") == 0  # the model is there; its error cannot be said
+    assert "positive must be one of two classes, got 'ill'" in capsys.readouterr().err
+    cv = ("cv", "rare.csv", "--target", "y", "--epsilon", "1", "--positive", "well", *given)
+    _, again = as_json(capsys, *cv)
+    assert again["sensitivity"] == other["sensitivity"]
+
+
+def test_classes_have_weights_and_numbers_have_none(data, capsys):
+    fit = ("fit", "numbers.csv", *FIT, "--class-weight", "balanced")
+    assert run(*fit) == 3
+    assert "--class-weight is for classification" in capsys.readouterr().err
 
 
 def test_fit_says_how_good_the_model_of_numbers_is(data, capsys):

@@ -327,7 +327,6 @@ def _function_arguments():
         "psvm.save": {"model": number, "path": "model.psvm"},
         "psvm.load": {"path": "saved.psvm"},
         "psvm.persistence.model_info": {"path": "saved.psvm"},
-        "psvm.persistence.load_schema": {"path": "saved.psvm"},
         "psvm.io.atomic_write": {"path": "new.txt"},
         "psvm.io.check_file": {"path": "table.csv"},
         "psvm.io.describe_file": {"path": "table.csv"},

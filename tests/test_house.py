@@ -221,8 +221,8 @@ def calls_to_the_compiled_loop(model):
     [
         (psvm.PSVC(epsilon=1.0), 11),
         (psvm.PSVC(kernel="dyadic", epsilon=1.0), 11),
-        (psvm.PSVC(), 12),
-        (psvm.PSVR(), 12),
+        (psvm.PSVC(), 13),
+        (psvm.PSVR(), 13),
     ],
 )
 def test_few_functions_lead_from_fit_to_the_compiled_loop(model, most):

@@ -246,7 +246,7 @@ def test_on_the_command_line(rng, tmp_path, capsys):
     assert main([*fit, "--epsilon", "1", "--distances"]) in (0, None)
     assert capsys.readouterr().err == ""
     loaded = psvm.load(model)
-    assert isinstance(loaded[0], DoubleCentering)
+    assert isinstance(loaded[1], DoubleCentering)
     assert main(["predict", str(model), str(data), "--json"]) in (0, None)
     predicted = json.loads(capsys.readouterr().out)["predictions"]
     assert_array_equal(predicted, loaded.predict(cdist(X, X)))

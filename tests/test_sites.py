@@ -227,6 +227,55 @@ def test_copies_and_rows_without_weight_do_not_count():
         SiteMoments.of(plan, [(X, y, weights)])
 
 
+def effective(X, weights):
+    """The effective number of distinct rows, by a dict."""
+    by_row = {}
+    for row, weight in zip(map(bytes, X), weights, strict=True):
+        by_row[row] = by_row.get(row, 0.0) + weight
+    return sum(by_row.values()) ** 2 / sum(w * w for w in by_row.values())
+
+
+def test_a_row_with_nearly_all_the_weight_does_not_hide_among_others(monkeypatch):
+    plan = make_plan()
+    X, y = rows(400, 7)
+    weights = np.ones(400)
+    weights[0] = 1e6
+    with pytest.raises(ValueError, match=r"there are 1\.001 distinct rows with weight"):
+        SiteMoments.of(plan, [(X, y, weights)])
+    copies = np.concatenate([np.zeros(4000, dtype=int), np.arange(400)])  # repetition is weight
+    assert effective(X[copies], np.ones(4400)) < 2
+    with pytest.raises(ValueError, match=r"there are 1\.2\d* distinct rows with weight"):
+        SiteMoments.of(plan, [(X[copies], y[copies])])
+    first = np.flatnonzero(y == y[0])
+    weights[0] = 60.0  # enough of all rows, few of its class
+    assert effective(X, weights) > 20 > effective(X[first], weights[first])
+    with pytest.raises(ValueError, match=f"distinct rows of the class {str(y[0])!r}"):
+        SiteMoments.of(plan, [(X, y, weights)])
+    weights[0] = 3.0
+    site = SiteMoments.of(plan, [(X, y, weights)])
+    assert_allclose(site.sums.total.weight, 402)
+    monkeypatch.setattr("psvm.estimators._sites.KEPT", 150)  # weights of other rows are bounded
+    assert_allclose(SiteMoments.of(plan, [(X, y, weights)]).sums.total.weight, 402)
+    weights[0] = 1e6
+    with pytest.raises(ValueError, match=r"there are 1\.00\d distinct rows with weight"):
+        SiteMoments.of(plan, [(X, y, weights)])
+
+
+def test_no_fold_of_a_file_has_few_rows_by_weight():
+    """A heavy row makes its fold too small, so that folds are added up."""
+    plan = make_plan()
+    X, y = rows(3000, 5)
+    weights = np.ones(3000)
+    weights[0] = 100.0
+    assert sum(fold is not None for fold in SiteMoments.of(plan, [(X, y)]).sums.folds) > 1
+    site = SiteMoments.of(plan, [(X, y, weights)])
+    folds = plan.folds_of(X)
+    some = (folds == folds[0]) & (y == y[0])
+    assert effective(X[some], weights[some]) < 20
+    assert sum(fold is not None for fold in site.sums.folds) == 1
+    assert_allclose(site.sums.total.weight, 3099)
+
+
 def test_epsilon_needs_something_to_hold_out():
     sites = sites_of(make_plan(), [rows(120, 8), rows(120, 9)])
     with pytest.raises(ValueError, match="All rows are in one fold"):
@@ -517,7 +566,7 @@ def test_the_commands_from_rows_to_a_model(run, three, capsys):
     assert run("fit", *files, "--held-out", "site", "--model", "by_site.psvm") == 0
     assert run("fit", "--config", "by_site.psvm.toml") == 0
     expected = fit_sites(PSVC(), [load_moments(file) for file in files], held_out="site")
-    assert_allclose(psvm.load("by_site.psvm").epsilon_, expected.epsilon_, rtol=1e-10)
+    assert_allclose(psvm.load("by_site.psvm")[-1].epsilon_, expected.epsilon_, rtol=1e-10)
 
 
 def test_commands_that_do_not_work_out(run, capsys, tmp_path):
@@ -548,7 +597,7 @@ def test_a_fit_to_a_file_by_blocks(run, three):
     write_csv("large.csv", X, y)
     options = ("--target", "diagnosis", "--model")
     assert run("fit", "large.csv", "--memory", "0.01", *options, "m.psvm") == 0
-    model = psvm.load("m.psvm")
+    model = psvm.load("m.psvm")[-1]
     whole = PSVC(kernel="rbf", standardize=True, random_state=0).fit(psvm.RowBlocks(X, y))
     assert_allclose(model.epsilon_, whole.epsilon_, rtol=1e-10)
     assert run("predict", "m.psvm", "large.csv", "--output", "p.csv") == 0

@@ -340,6 +340,7 @@ def validate_data(estimator, X, y="no_validation", **options):
     from sklearn.utils.validation import validate_data as sklearn_validate_data
 
     X = check_stored("X", X)
+    _refuse_dates(X)
     if isinstance(y, str) and y == "no_validation":
         return named("X", sklearn_validate_data, estimator, X, **options)
     y = plain_target(check_stored("y", y))
@@ -352,12 +353,64 @@ def named(name, check, *arguments, **options):
         with np.errstate(over="ignore", invalid="ignore"):  # sums of huge numbers
             return check(*arguments, **options)
     except ValueError as error:
+        if "could not convert" in str(error):
+            _refuse_words(arguments)
         if re.search(rf"\b(X|y|{name})\b", str(error)):
             raise
         raise ValueError(f"{name} cannot be used. {error}") from error
     except (TypeError, OverflowError, AttributeError, IndexError) as error:
         # Of an object that looks like an array and is none.
         raise TypeError(f"{name} must be an array of numbers. {error}") from error
+
+
+ENCODE = (
+    "Encode the table, for example with make_pipeline(psvm.io.TableEncoder(), StandardScaler(), "
+    "...), or leave the column out."
+)
+
+
+def _columns(X):
+    """Names and columns of a DataFrame; nothing of others."""
+    if hasattr(X, "iloc") and getattr(X, "ndim", 0) == 2:
+        return [(f"column {name!r}", X.iloc[:, j]) for j, name in enumerate(X.columns)]
+    return []
+
+
+def _refuse_dates(X):
+    """Complain about dates and spans of time, which NumPy turns into numbers of nanoseconds."""
+    columns = _columns(X) or [("an array", X)]
+    for where, column in columns:
+        if getattr(getattr(column, "dtype", None), "kind", "") in ("m", "M"):
+            raise TypeError(
+                f"X holds dates or spans of time in {where} ({column.dtype}), not numbers. {ENCODE}"
+            )
+
+
+def _refuse_words(arguments):
+    """Name the column with words, if X is a DataFrame."""
+    X = next((value for value in arguments if _columns(value)), None)
+    for where, column in _columns(X):
+        if column.dtype.kind == "O" or str(column.dtype).startswith(("str", "categ")):
+            words = [value for value in column.tolist() if isinstance(value, str)]
+            if words:
+                raise ValueError(
+                    f"X holds words in {where}, such as {words[0]!r}, not numbers. {ENCODE}"
+                ) from None
+
+
+def check_alignment(X):
+    """Refuse a square DataFrame whose rows and columns have the same names in different orders."""
+    rows, columns = getattr(X, "index", None), getattr(X, "columns", None)
+    if rows is None or columns is None or np.shape(X)[0] != np.shape(X)[1]:
+        return
+    rows, columns = list(rows), list(columns)
+    if rows != columns and len(set(rows)) == len(rows) and set(rows) == set(columns):
+        place = next(i for i, (a, b) in enumerate(zip(rows, columns, strict=True)) if a != b)
+        raise ValueError(
+            f"X names the same objects in its rows and columns, but in different orders: row "
+            f"{place + 1} is {rows[place]!r} and column {place + 1} is {columns[place]!r}. Give "
+            "X.loc[X.columns]."
+        )
 
 
 def check_labels(name, y, kind=None):

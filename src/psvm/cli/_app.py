@@ -122,7 +122,9 @@ def run(arguments=None):
 def as_options(text):
     """Advice of the library in the words of the command line."""
     text = text.replace("missing='nan'", "missing='impute'")
-    text = re.sub(r"\bna_values=\[('.*?'|\".*?\")\]", r"--na-values \1", text)
+    text = re.sub(r"\bna_values=\[(('.*?'|\".*?\")(, ('.*?'|\".*?\"))*)\]", _as_markers, text)
+    text = text.replace("with transpose=True", "with --transpose")
+    text = text.replace("without transpose=True", "without --transpose")
     text = re.sub(r"\bignore=\[('.*?'|\".*?\")\]", r"--ignore \1", text)
     text = re.sub(r"\btypes=\{'(.*?)': '(\w+)'\}", r"--type '\1=\2'", text)
     text = text.replace(
@@ -130,6 +132,11 @@ def as_options(text):
     )
     text = re.sub(r"psvm\.preprocessing\.DoubleCentering .* makes", "--distances makes", text)
     return re.sub(r"\b(missing|categorical|delimiter|decimal|encoding|format)=", r"--\1 ", text)
+
+
+def _as_markers(match):
+    """A list of markers as options."""
+    return " ".join(f"--na-values {word}" for word in re.findall(r"'.*?'|\".*?\"", match[1]))
 
 
 def _say(text):

@@ -5,7 +5,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..estimators import AUTO, MEASURED
-from ..io import are_dates, is_numeric, median_imputer, relates_rows
+from ..io import TableEncoder, are_dates, is_numeric, relates_rows
 from ..matrix import can_be_centred
 from ..preprocessing import DoubleCentering
 
@@ -88,18 +88,20 @@ def make_model(run, table, task):
         gamma=params["gamma"],
         standardize=kernel == AUTO and params.get("scale") is not False,
         random_state=run.seed,
-        **probability(run, task),
+        **for_classes(run, task),
     )
     return preprocess(run, table, kernel, machine)
 
 
-def probability(run, task):
-    """The parameter of a classifier whose probabilities are asked for."""
-    if not run.params.get("probability"):
-        return {}
-    if task != "classification":
-        raise ValueError("--probability is for classification; this is regression (--task).")
-    return {"probability": True}
+def for_classes(run, task):
+    """The parameters of a classifier that were given: its probabilities, weights of classes."""
+    given = {"probability": run.params.get("probability") or None}
+    given["class_weight"] = run.params.get("class_weight")
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and task != "classification":
+        option = next(iter(given)).replace("_", "-")
+        raise ValueError(f"--{option} is for classification; this is regression (--task).")
+    return given
 
 
 def as_parameter(kernel):
@@ -111,7 +113,8 @@ def as_parameter(kernel):
 
 def preprocess(run, table, kernel, machine):
     """A pipeline that fills in and standardises columns, if needed."""
-    steps = [*first_steps(table), *_centring(run, kernel)]
+    first = [] if kernel == "precomputed" else first_steps(table)
+    steps = [*first, *_centring(run, kernel)]
     scale = run.params.get("scale")
     if kernel == AUTO:
         if scale is None:
@@ -140,21 +143,16 @@ def _centring(run, kernel):
 
 
 def first_steps(table):
-    """What fills in missing values and encodes categories, if that is needed."""
-    if not is_numeric(table.X):
-        return []
-    if table.schema.has_categories:
-        return [table.schema.transformer()]
-    return [median_imputer()] if table.schema.missing == "impute" else []
+    """What makes numbers of the columns, and finds them by name in new tables."""
+    return [TableEncoder(schema=table.schema)] if is_numeric(table.X) else []
 
 
 def encoded(table):
     """The columns as numbers without gaps, and their names."""
-    steps, names = first_steps(table), feature_names(table)
-    if not steps:
-        return table.X, names
-    X = steps[0].fit_transform(table.X)
-    return X, table.schema.feature_names_out(steps[0]) if table.schema.has_categories else names
+    if not is_numeric(table.X):
+        return table.X, None
+    encoder = TableEncoder(schema=table.schema)
+    return encoder.fit_transform(table.X), encoder.get_feature_names_out().tolist()
 
 
 def feature_names(table):

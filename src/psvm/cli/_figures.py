@@ -2,6 +2,7 @@
 
 from ..evaluation import percent
 
+IN_PERCENT = ("balanced_accuracy",)
 MOST_CLASSES = 20
 """Classes up to which the confusion matrix is printed."""
 
@@ -19,8 +20,11 @@ def describe_cross_validation(run, result):
     else:
         _line(run, "baseline", f"{result.format(result.baseline)}, always the largest class")
     if result.sensitivity is not None:
-        _line(run, "sensitivity", f"{percent(result.sensitivity)} of {classes[1]} found")
-        _line(run, "specificity", f"{percent(result.specificity)} of {classes[0]} found")
+        (other,) = (label for label in classes.tolist() if label != result.positive)
+        _line(run, "sensitivity", f"{percent(result.sensitivity)} of {result.positive} found")
+        _line(run, "specificity", f"{percent(result.specificity)} of {other} found")
+    if result.ranking:
+        _line(run, "ranking", ranking(result))
     if classes is not None and len(classes) <= MOST_CLASSES:
         rows = [
             [label, *counts]
@@ -35,6 +39,15 @@ def describe_cross_validation(run, result):
             f"The {result.measure} is not clearly better than the baseline: "
             f"{result.shown} against {result.format(result.baseline)}."
         )
+
+
+def ranking(result):
+    """The figures that the sizes of the classes do not decide, as text."""
+    names = {"balanced_accuracy": "balanced accuracy", "average_precision": "average precision"}
+    return ", ".join(
+        f"{names.get(name, name)} {f'{value:.1f} %' if name in IN_PERCENT else f'{value:.3f}'}"
+        for name, value in result.ranking.items()
+    )
 
 
 def _line(run, name, text):

@@ -4,7 +4,7 @@ import click
 import numpy as np
 
 from ..estimators import unwrap
-from ..io import is_numeric, numbers_schema
+from ..io import TableEncoder, is_numeric, numbers_schema
 from ..matrix import missing_entries
 from ._read import read
 
@@ -40,25 +40,20 @@ def read_new_rows(run, schema):
 
 
 def load_with_schema(path):
-    """A saved model and its schema; one that was saved without has the names of its columns."""
-    from ..persistence import load, load_schema, model_info
+    """A saved model and its schema; of one without, the names of its columns."""
+    from ..persistence import load
 
-    model, schema = load(path), load_schema(path)
-    if schema is not None:
-        return model, schema
-    extra = model_info(path)["extra"] or {}
-    extra = extra if isinstance(extra, dict) else {}
-    if extra.get("categorical") == "onehot":
-        raise ValueError(f"{path} does not say what its columns of words were: fit it again.")
-    names = getattr(model, "feature_names_in_", extra.get("feature_names"))
-    fills = any(hasattr(step, "statistics_") for _, step in unwrap(model).steps)
-    return model, numbers_schema(
-        None if names is None else [str(name) for name in names],
-        getattr(model, "n_features_in_", 0),
-        target=extra.get("target_name"),
-        missing="impute" if fills else "error",
-        transpose=bool(extra.get("transpose", False)),
-    )
+    model = load(path)
+    parts = unwrap(model)
+    first = parts.steps[0][1] if parts.steps else None
+    if not isinstance(first, TableEncoder):
+        names = getattr(model, "feature_names_in_", None)
+        names = None if names is None else [str(name) for name in names]
+        return model, numbers_schema(names, getattr(model, "n_features_in_", 0))
+    if getattr(parts.machine, "kernel", None) == "precomputed":
+        # Folds of relations take columns, too, so that reading them by name comes before.
+        model = model[1:] if len(model.steps) > 2 else model[-1]
+    return model, first.schema_
 
 
 def find_novel(path, model, X, able):

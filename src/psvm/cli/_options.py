@@ -93,6 +93,8 @@ reading = _all(
                  "[detected]"),
     click.option("--sheet", metavar="NAME|NUMBER",
                  help="The sheet of an Excel file, numbered from 1. [the first non-empty one]"),
+    click.option("--skip-lines", type=click.IntRange(0), metavar="LINES",
+                 help="Lines above the header, such as a title. [detected]"),
     click.option("--missing", type=click.Choice(["error", "drop", "impute"]), default="error",
                  show_default=True, help="Missing cells are an error, their rows are left out, or "
                  "they are filled with the median or the most frequent level of the column."),
@@ -127,6 +129,8 @@ modelling = _all(
                  default=float("inf"), show_default=True, help="Bound of the variables."),
     click.option("--gamma", type=Gamma(), default="scale", show_default=True,
                  help="Width parameter of rbf, laplacian, poly and other kernels that have one."),
+    click.option("--class-weight", type=click.Choice(["balanced"]),
+                 help="balanced: each class has the same weight, however few rows it has. [none]"),
     click.option("--scale/--no-scale", default=None,
                  help="Standardise the columns? [for kernels of vectors]"),
 )  # fmt: skip
@@ -136,6 +140,10 @@ probability = click.option("--probability", is_flag=True,
 
 folds = click.option("--folds", type=click.IntRange(2), default=5, show_default=True,
                      help="Number of folds of the cross-validation.")  # fmt: skip
+
+positive = click.option("--positive", metavar="CLASS",
+                        help="The class that sensitivity, AUC and average precision are about. "
+                        "[the rarer one of two]")  # fmt: skip
 
 memory = click.option("--memory", type=click.FloatRange(0, min_open=True), metavar="MB",
                       help="Read the rows in blocks of this size.")  # fmt: skip

@@ -4,12 +4,12 @@ import click
 import numpy as np
 
 from ..io import Table, numbers_schema, open_blocks
-from ._choices import NOT_SCALED, choose_task, kernel_of_vectors
+from ._choices import NOT_SCALED, choose_task, for_classes, kernel_of_vectors
 from ._run import compare_with_record
 
 FOR_TABLES = ("target_file", "transpose", "header", "row_names", "delimiter", "decimal", "encoding",
-              "format", "sheet", "missing", "na_values", "keep_default_na", "categorical", "types",
-              "ignore")  # fmt: skip
+              "format", "sheet", "skip_lines", "missing", "na_values", "keep_default_na",
+              "categorical", "types", "ignore")  # fmt: skip
 """Options of reading that whole tables have."""
 
 
@@ -47,7 +47,7 @@ def fit_large(run):
         gamma=params["gamma"],
         standardize=kernel not in NOT_SCALED if scale is None else scale,
         random_state=run.seed,
-        **({"probability": params["probability"]} if classifies else {}),
+        **for_classes(run, task),
     )
     with run.watched():
         model.fit(blocks)

@@ -4,6 +4,9 @@ import click
 
 from ._run import compare_with_record
 
+PRINT_TABLES = ("path", "select")
+"""Commands whose standard output is a table that another program may read."""
+
 
 def read(run, *, needs_target=True, schema="infer"):
     """The table of a command's data file, with its detections said."""
@@ -31,9 +34,20 @@ def read(run, *, needs_target=True, schema="infer"):
     compare_with_record(run)
     for sentence in table.detection:
         run.note(sentence)
+    if schema == "infer":
+        say_left_out(run, table.schema)
     if needs_target and table.y is None:
         raise click.UsageError(f"{path} holds no target: give --target or --target-file.")
     return table
+
+
+def say_left_out(run, schema):
+    """Name each column that plays no part and why, a line each."""
+    left_out = {column.name: column.why for column in schema.columns if column.why}
+    run.results["left_out"] = left_out
+    say = run.note if run.ctx.command.name in PRINT_TABLES else run.show
+    for name, why in left_out.items():
+        say(f"left out         {name}: {why}")
 
 
 def reading_options(params):
@@ -55,6 +69,7 @@ def reading_options(params):
         "types": {n: kind for n, _, kind in (pair.rpartition("=") for pair in params["types"])},
         "ignore": params["ignore"],
         "sheet": params["sheet"],
+        "skip_lines": params["skip_lines"],
         "leave_out": params.get("kernel") != "precomputed",
     }
 

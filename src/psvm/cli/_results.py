@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from .._candidates import candidates
 from ..estimators import (
@@ -14,6 +15,7 @@ from ..estimators import (
     unwrap_psvm,
     weights,
 )
+from ..io import TableEncoder, is_numeric
 from ._app import ExitCode
 from ._choices import feature_names
 
@@ -23,8 +25,9 @@ MOST_NAMED = 5
 
 def machine_names(model, table):
     """Names of the columns that the machine at the end of a fitted model sees."""
-    if table.schema is not None and table.schema.has_categories:
-        return table.schema.feature_names_out(unwrap(model).steps[0][1])
+    steps = unwrap(model).steps
+    if steps and isinstance(steps[0][1], TableEncoder):
+        return steps[0][1].get_feature_names_out().tolist()
     return feature_names(table)
 
 
@@ -108,7 +111,9 @@ def _say_constant(run, machine):
 
 def warn_of_rare_levels(run, table):
     """Name the levels that are put together."""
-    rare = table.schema.rare_levels(table.X) if table.schema.has_categories else {}
+    if not table.schema.has_categories:
+        return
+    rare = TableEncoder(schema=table.schema).fit(table.X).rare_levels_
     if rare:
         shown = "; ".join(f"{name}: {', '.join(levels)}" for name, levels in rare.items())
         run.warn(f"Levels in less than 1 % of the rows count as one rare level: {shown}.")
@@ -149,7 +154,19 @@ def save_model(run, model, table, task, path):
         "least_similarity": novelty_threshold(model, table.X),
         "support": None if is_measured(parts.machine) else support_names(parts),
     }
-    save(model, path, extra=extra, schema=schema)
+    save(of_tables(model, schema, table.X), path, extra=extra)
     run.wrote(path)
     run.results["model"] = str(path)
     run.show(f"model            {path}")
+
+
+def of_tables(model, schema, X):
+    """A fitted model that takes tables with the columns of a schema."""
+    if not is_numeric(X):
+        return model
+    steps = model.steps if isinstance(model, Pipeline) else [(type(model).__name__.lower(), model)]
+    first = steps[0][1]
+    if isinstance(first, TableEncoder):
+        first.set_params(schema=schema).schema_ = schema
+        return model
+    return Pipeline([("tableencoder", TableEncoder(schema=schema).fit(X)), *steps])

@@ -5,7 +5,7 @@ from sklearn.pipeline import Pipeline
 
 from ..estimators import AUTO, unwrap
 from ..model_selection import EVERY
-from ._choices import as_parameter, choose_kernel, preprocess, probability
+from ._choices import as_parameter, choose_kernel, for_classes, preprocess
 from ._results import describe_candidates
 
 
@@ -31,7 +31,7 @@ def make_search(run, table, task, folds=None, results_file=None):
         n_jobs=run.jobs,
         random_state=run.seed,
         results_file=results_file,
-        **probability(run, task),
+        **for_classes(run, task),
         **given,
     )
     return preprocess(run, table, kernel, search)

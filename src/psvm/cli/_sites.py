@@ -116,7 +116,7 @@ def fit_files(run):
 
     params = run.params
     refuse_options(run, IN_THE_PLAN, "is fixed by the plan of the sums")
-    refuse_options(run, ("probability",), "needs rows, but the files hold only sums")
+    refuse_options(run, ("probability", "class_weight"), "needs rows, but the files hold only sums")
     # Older versions of click do not look for several files in the settings of --config.
     params["more"] = tuple(params["more"] or run.ctx.lookup_default("more") or ())
     paths = [params["data"], *params["more"]]

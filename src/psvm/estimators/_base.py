@@ -346,7 +346,7 @@ class BasePSVM(PerColumnMixin, WrittenMixin, KernelMixin, BaseEstimator):
             self._kernel = description.kernel
             self.support_objects_ = description.objects[support]
             self._prepare_support()
-        elif self._kernel_name == "dyadic" and hasattr(self, "feature_names_in_"):
+        elif hasattr(self, "feature_names_in_"):
             self.support_objects_ = self.feature_names_in_[support]
         else:
             self.support_objects_ = support

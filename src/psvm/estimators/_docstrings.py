@@ -94,7 +94,7 @@ support_ : ndarray of shape (n_support_,)
     fit to sums they are not rows of X: `support_objects_` has the vectors.
 support_objects_ : ndarray
     The support objects: vectors; or names (of a DataFrame) or else indices of columns with
-    ``kernel="dyadic"``; or indices with ``kernel="precomputed"``.
+    ``kernel="dyadic"`` and ``kernel="precomputed"``.
 n_support_ : int
     Number of support objects.
 coef_ : ndarray of shape (n_features,) or (n_machines, n_features)

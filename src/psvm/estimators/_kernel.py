@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from .._parameters import Choice, Either, Number
 from .._summary import SummaryMixin
-from .._validation import check_X_y, validate_data
+from .._validation import check_alignment, check_X_y, validate_data
 from ..kernels import NAMES, Kernel, Rescaled, make_kernel
 from ..matrix import can_be_centred, column_moments, weighted_variance
 
@@ -178,6 +178,8 @@ def validate(model, X, y="no_validation", **options):
     """Validate X and y. A measured matrix stays as it is stored; vectors become doubles."""
     if isinstance(model.kernel, Kernel) and not model.kernel.takes_vectors:
         return _validate_objects(model, X, y, **options)
+    if kernel_name(model.kernel) == "precomputed" and options.get("reset", True):
+        check_alignment(X)
     if kernel_name(model.kernel) in MEASURED:
         storage = {"accept_sparse": ("csr", "csc"), "dtype": [np.float64, np.float32]}
     else:

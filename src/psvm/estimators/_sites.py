@@ -20,6 +20,11 @@ from ._moments_plan import MomentsPlan
 
 LEAST = 20
 """Distinct rows that sums are taken over before they leave a site."""
+KEPT = 10_000
+"""Distinct rows of a fold and class whose weights are kept: shares below 1 / 10,000 of the weight
+do not matter to numbers around 20."""
+SLACK = 1e-6
+"""Rounding of an effective number."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -27,7 +32,8 @@ class SiteMoments:
     """The sums over the rows of one site: all that leaves it.
 
     A mean over few rows tells what is in them. So there must be at least 20 distinct rows at the
-    site, and as many of each class that it has. If the folds of the cross-validation have fewer,
+    site, and as many of each class that it has; with weights w, which copies add up, the number is
+    ``(sum w)^2 / sum w^2``. If the folds of the cross-validation have fewer,
     the rows of the site are put into one fold. Make them by `SiteMoments.of`, and write them by
     `psvm.persistence.save_moments`.
 
@@ -72,7 +78,8 @@ class SiteMoments:
         plan : MomentsPlan
         blocks : RowBlocks or iterable of (X, y) or (X, y, weights)
         least : int, default=20
-            Distinct rows, and rows of each class, that sums are taken over at least.
+            Effective number of distinct rows, also of each class, that sums are taken over at
+            least.
         name : str, default="site"
 
         Returns
@@ -97,66 +104,116 @@ class SiteMoments:
         return f"SiteMoments({self.name}, n_rows={self.sums.n_rows}, n_folds={some})"
 
 
+class _Weights:
+    """The weights of distinct rows, of which the largest are kept.
+
+    What is dropped is bounded as in the summary of Misra and Gries: no row has more weight than it
+    is known for plus `dropped`.
+    """
+
+    def __init__(self):
+        self.hashes, self.weights = np.empty(0, dtype=np.uint64), np.empty(0)
+        self.sum = self.dropped = 0.0
+
+    def add(self, hashes, weights, dropped=0.0):
+        """Add rows, copies of which are one row."""
+        self.sum, self.dropped = self.sum + weights.sum(), self.dropped + dropped
+        self.hashes, codes = np.unique(np.concatenate([self.hashes, hashes]), return_inverse=True)
+        self.weights = np.bincount(codes, np.concatenate([self.weights, weights]))
+        if len(self.weights) > KEPT:
+            least = np.partition(self.weights, -KEPT - 1)[-KEPT - 1]
+            kept = self.weights > least
+            self.hashes, self.weights = self.hashes[kept], self.weights[kept] - least
+            self.dropped += least
+
+    @property
+    def squares(self):
+        """At least the sum of the squared weights."""
+        rest = max(self.sum - self.weights.sum(), 0.0)
+        return float(np.sum((self.weights + self.dropped) ** 2) + self.dropped * rest)
+
+
 class _Counts:
-    """Distinct rows of each fold and class, as far as they are needed."""
+    """Effective numbers of distinct rows of each fold and class: ``(sum w)^2 / sum w^2``.
+
+    Without weights and copies it is the number of rows; a row with nearly all the weight counts as
+    little more than one.
+    """
 
     def __init__(self, plan, least):
         self.plan, self.least = plan, least
         n_classes = 1 if plan.classes is None else len(plan.classes)
-        self.hashes = np.empty((plan.n_folds + 1, n_classes), dtype=object)
-        for place in np.ndindex(self.hashes.shape):
-            self.hashes[place] = np.empty(0, dtype=np.uint64)
+        self.parts = np.empty((plan.n_folds + 1, n_classes), dtype=object)
+        for place in np.ndindex(self.parts.shape):
+            self.parts[place] = _Weights()
 
     @property
-    def numbers(self):
-        """Of shape (n_folds + 1, n_classes); numbers above `least` may be too small."""
-        return np.vectorize(len, otypes=[int])(self.hashes)
+    def sums(self):
+        """Sums of weights and of their squares, of shape (2, n_folds + 1, n_classes)."""
+        return np.array([
+            np.vectorize(lambda part: part.sum, otypes=[float])(self.parts),
+            np.vectorize(lambda part: part.squares, otypes=[float])(self.parts),
+        ])  # fmt: skip
 
     def add(self, block):
         """Count the rows of a block that have weight."""
         X, y, weights, where = block
-        rows = np.arange(X.shape[0]) if weights is None else np.flatnonzero(weights > 0)
-        hashes, folds = row_hashes(X)[rows], self.plan.folds_of(X)[rows]
+        weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+        rows = np.flatnonzero(weights > 0)
+        hashes, folds, weights = row_hashes(X)[rows], self.plan.folds_of(X)[rows], weights[rows]
         codes = np.zeros(len(rows), dtype=int)
         if self.plan.classes is not None:
             codes = self.plan.class_codes(y, where)[rows]
-        for fold, code in np.argwhere(self.numbers < self.least):
-            new = np.unique(hashes[(folds == fold) & (codes == code)])
-            self.hashes[fold, code] = np.union1d(self.hashes[fold, code], new)[: self.least]
+        for fold, code in np.unique(np.column_stack([folds, codes]), axis=0):
+            some = (folds == fold) & (codes == code)
+            self.parts[fold, code].add(hashes[some], weights[some])
 
     def check(self, name):
         """Refuse a site, or a class of it, with too few rows."""
-        total = len(np.unique(np.concatenate(self.hashes.ravel())))
-        if total < self.least:
+        every = _Weights()
+        for part in self.parts.ravel():
+            every.add(part.hashes, part.weights, part.dropped)
+        every.sum = self.sums[0].sum()
+        total = _effective(every.sum, every.squares)
+        if total < self.least - SLACK:
             raise ValueError(
-                f"{name}: there are {total} distinct rows with weight, but sums over fewer than "
+                f"{name}: there are {total:.4g} distinct rows with weight (a row with much of the "
+                "weight counts for others), but sums over fewer than "
                 f"{self.least} rows are not given away. They would tell what is in the rows."
             )
-        # A row is in one fold only, so that the numbers of the folds add up.
-        by_class = self.numbers.sum(axis=0)
-        few = np.flatnonzero((by_class > 0) & (by_class < self.least))
+        # A row is in one fold only, so that the sums of the folds add up.
+        by_class = _effective(*self.sums.sum(axis=1))
+        few = np.flatnonzero((by_class > 0) & (by_class < self.least - SLACK))
         if len(few):
             label = shown(self.plan.classes.tolist()[few[0]])
             raise ValueError(
-                f"{name}: there are {by_class[few[0]]} distinct rows of the class {label}, whose "
-                f"mean follows from the sums; at least {self.least} rows are required. Leave out "
-                "the class at this site, or lower the minimum if the rows may be known."
+                f"{name}: there are {by_class[few[0]]:.4g} distinct rows of the class {label}, "
+                f"whose mean follows from the sums; at least {self.least} rows are required. Leave "
+                "out the class at this site, or lower the minimum if the rows may be known."
             )
 
-    def protected(self, sums):
+    def protected(self, moments):
         """Sums whose parts all have enough rows: folds are added up where they have too few."""
-        numbers = self.numbers
-        if not self._few(numbers):
-            return sums
+        sums = self.sums
+        if not self._few(sums):
+            return moments
         # Rows that describe are in no fold, and often few.
-        most = int(np.argmax(numbers[:-1].sum(axis=1)))
-        moved = numbers[:-1].copy()
-        moved[most] += numbers[-1]
-        together = [most, sums.n_folds] if not self._few(moved) else range(sums.n_folds + 1)
-        return _in_fold(sums, most, together)
+        most = int(np.argmax(sums[0, :-1].sum(axis=1)))
+        moved = sums[:, :-1].copy()
+        moved[:, most] += sums[:, -1]
+        n_folds = moments.n_folds
+        together = [most, n_folds] if not self._few(moved) else range(n_folds + 1)
+        return _in_fold(moments, most, together)
 
-    def _few(self, numbers):
-        return ((numbers > 0) & (numbers < self.least)).any()
+    def _few(self, sums):
+        numbers = _effective(*sums)
+        return ((numbers > 0) & (numbers < self.least - SLACK)).any()
+
+
+def _effective(sums, squares):
+    """Effective numbers of rows of sums of weights and of squared weights."""
+    sums, squares = np.asarray(sums), np.asarray(squares)
+    return np.divide(sums**2, squares, out=np.zeros(sums.shape), where=squares > 0)
 
 
 def _in_fold(sums, fold, together):

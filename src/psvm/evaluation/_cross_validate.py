@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import confusion_matrix, r2_score
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    confusion_matrix,
+    matthews_corrcoef,
+    r2_score,
+    roc_auc_score,
+)
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing, get_tags
 
@@ -25,6 +32,7 @@ from .._validation import (
     check_rows,
     check_seed,
     random_numbers,
+    shown,
 )
 
 LEVEL = 0.95
@@ -55,6 +63,8 @@ class CrossValidation:
         The error of predicting the most frequent class, or the mean.
     warnings : list of str
         Warnings of the fits.
+    positive : label or None
+        Of two classes the one that is looked for, by default the rarer one.
 
     Examples
     --------
@@ -77,6 +87,7 @@ class CrossValidation:
     fold_errors: np.ndarray
     baseline: float
     warnings: list[str]
+    positive: Any = None
 
     @property
     def classes(self) -> np.ndarray | None:
@@ -93,19 +104,58 @@ class CrossValidation:
 
     @property
     def sensitivity(self) -> float | None:
-        """Share of the second class that was found; None unless there are two classes."""
-        return self._found(1)
+        """Share of the positive class that was found; None unless there are two classes."""
+        return self._found(self._place)
 
     @property
     def specificity(self) -> float | None:
-        """Share of the first class that was found; None unless there are two classes."""
-        return self._found(0)
+        """Share of the other class that was found; None unless there are two classes."""
+        return None if self._place is None else self._found(1 - self._place)
+
+    @property
+    def _place(self):
+        """The place of the positive class among two; None if there are more or fewer."""
+        classes = self.classes
+        if classes is None or len(classes) != 2:
+            return None
+        return int(classes[1] == self.positive)
 
     def _found(self, place):
         counts = self.confusion
-        if counts is None or len(counts) != 2:
+        if counts is None or place is None:
             return None
         return float(counts[place, place] / counts[place].sum())
+
+    @property
+    def truth(self) -> np.ndarray | None:
+        """Which rows are of the positive class; None unless there are two classes."""
+        return None if self._place is None else self.y == self.positive
+
+    @property
+    def positive_scores(self) -> np.ndarray | None:
+        """Decision values for the positive class; None unless there are two classes."""
+        if self._place is None or self.scores is None or self.scores.ndim != 1:
+            return None
+        return self.scores if self._place == 1 else -self.scores
+
+    @property
+    def ranking(self) -> dict[str, float]:
+        """Figures that the sizes of the classes do not decide, by name.
+
+        Balanced accuracy in percent and Matthews' correlation; of two classes also the area under
+        the ROC curve and the average precision of the decision values of all folds together.
+        """
+        if self.measure != "accuracy":
+            return {}
+        found = {
+            "balanced_accuracy": 100 * float(balanced_accuracy_score(self.y, self.predictions)),
+            "MCC": float(matthews_corrcoef(self.y, self.predictions)),
+        }
+        truth, scores = self.truth, self.positive_scores
+        if truth is not None and scores is not None:
+            found["AUC"] = float(roc_auc_score(truth, scores))
+            found["average_precision"] = float(average_precision_score(truth, scores))
+        return found
 
     @property
     def r2(self) -> float | None:
@@ -159,8 +209,8 @@ class CrossValidation:
         found["confusion"] = {"classes": labels, "true_by_predicted": counts.tolist()}
         if sensitivity is not None and specificity is not None:
             found["sensitivity"], found["specificity"] = 100 * sensitivity, 100 * specificity
-            found["positive_class"] = labels[1]
-        return found
+            found["positive_class"] = labels[self._place]
+        return found | self.ranking
 
 
 def percent(share: float) -> str:
@@ -174,6 +224,7 @@ def cross_validate(
     y: ArrayLike,
     *,
     cv: int = 5,
+    positive: Any = None,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -190,6 +241,9 @@ def cross_validate(
         The data.
     cv : int, default=5
         Number of folds; fewer if a class has fewer members.
+    positive : label, default=None
+        Of two classes the one that sensitivity, AUC and average precision are about. None takes the
+        rarer one; of classes of one size the second.
     random_state : int, Generator, RandomState or None, default=0
         How rows are shuffled.
     n_jobs : int, default=None
@@ -219,12 +273,13 @@ def cross_validate(
     y = check_members("y", y)
     X = check_rows(X, y)
     classifier = is_classifier(model)
+    positive = _positive(y, positive, classifier)
     splits = _splits(y, cv, random_numbers(random_state), classifier)
     pairwise = get_tags(model).input_tags.pairwise
     tasks = [(clone(model), X, y, *split, pairwise) for split in splits]
     with progress("cross_validate", verbose):
         results = run(_fold, tasks, n_jobs)
-    return _join(y, splits, results, classifier, random_state)
+    return _join(y, splits, results, classifier, positive, random_state)
 
 
 def _splits(y, cv, random_state, classifier):
@@ -259,7 +314,7 @@ def _take(X, rows, columns, pairwise):
     return _safe_indexing(part, columns, axis=1) if pairwise else part
 
 
-def _join(y, splits, results, classifier, random_state):
+def _join(y, splits, results, classifier, positive, random_state):
     order = np.argsort(np.concatenate([test for _, test in splits]))
     predictions, scores, caught = zip(*results, strict=True)
     predictions = np.concatenate(predictions)[order]
@@ -278,7 +333,24 @@ def _join(y, splits, results, classifier, random_state):
         fold_errors=root(np.array([loss[folds == i].mean() for i in range(len(splits))])),
         baseline=float(guess),
         warnings=sorted(set().union(*caught)),
+        positive=positive,
     )
+
+
+def _positive(y, wanted, classifier):
+    """The positive class of two, by its label or the text of it; None if there are not two."""
+    labels, counts = np.unique(y, return_counts=True)
+    labels = labels.tolist()
+    if wanted is None:
+        two = classifier and len(labels) == 2
+        return labels[int(counts[1] <= counts[0])] if two else None
+    found = []
+    if isinstance(wanted, str | int | float | np.generic):  # a sparse matrix could not be compared
+        found = [label for label in labels if label == wanted or str(label) == wanted]
+    if not classifier or len(labels) != 2 or not found:
+        some = ", ".join(map(shown, labels[:5]))
+        raise ValueError(f"positive must be one of two classes, got {shown(wanted)}; y has {some}.")
+    return found[0]
 
 
 def _most_frequent(y):

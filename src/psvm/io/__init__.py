@@ -1,4 +1,6 @@
-"""Tables: reading, checking and writing data files."""
+"""Tables: reading, checking, encoding and writing data files."""
+
+import typing as _t
 
 from .._atomic import atomic_write
 from ._blocks import open_blocks
@@ -8,9 +10,12 @@ from ._errors import DataError, Finding, Severity
 from ._kinds import are_dates, relates_rows
 from ._quality import find_warnings, is_numeric
 from ._read import read_table
-from ._schema import Column, Kind, Schema, median_imputer, numbers_schema
+from ._schema import Column, Kind, Schema, numbers_schema
 from ._table import Table
 from ._write import write_table
+
+if _t.TYPE_CHECKING:
+    from ._encoder import TableEncoder as TableEncoder
 
 __all__ = [
     "Column",
@@ -22,6 +27,7 @@ __all__ = [
     "Schema",
     "Severity",
     "Table",
+    "TableEncoder",
     "atomic_write",
     "check_file",
     "describe_file",
@@ -29,6 +35,15 @@ __all__ = [
     "read_table",
     "write_table",
 ]
+
+
+def __getattr__(name):
+    """`TableEncoder` when it is used: what only reads files does without scikit-learn."""
+    if name != "TableEncoder":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._encoder import TableEncoder
+
+    return TableEncoder
 
 
 def __dir__():

@@ -1,5 +1,6 @@
 """Delimited text, block by block: no more of it is in memory than a few megabytes."""
 
+import warnings
 from itertools import count
 
 import numpy as np
@@ -9,7 +10,7 @@ from .._progress import steps
 from ._complaints import Complaints, split_line
 from ._dialect import detect, find_column, not_utf8, suggestion
 from ._errors import DataError
-from ._raw import Raw, apply_schema, assemble, refuse_repeated
+from ._raw import MOST_NAMED, Raw, apply_schema, assemble, refuse_repeated, shown_decimals
 from ._schema import Kind, Schema
 from ._streams import Source
 
@@ -158,8 +159,7 @@ class Reading:
                 place[self.target_column] = Place.TARGET
         features = list(dict.fromkeys(self._choose_features()))
         self.numbers = [j for j in features if not self._is_text(j)]
-        skip = options.categorical == "drop" and options.schema is None
-        for j in () if skip else features:
+        for j in features:
             if self._is_text(j):
                 self._add_text(place, j)
         place[self.numbers] = np.arange(len(self.numbers))
@@ -179,10 +179,10 @@ class Reading:
         if options.transpose:
             return False
         if isinstance(options.schema, Schema):
-            return j in self.schema_texts
+            return j in self.schema_texts or j in self.text
         kind = options.types.get(self.dialect.names[j])
         if kind is not None:
-            return kind is not Kind.NUMBER
+            return kind is not Kind.NUMBER or j in self.text
         return options.categorical != "error" and j in self.text
 
     def _add_text(self, place, column):
@@ -212,9 +212,13 @@ class Reading:
     def _schema_features(self):
         """The columns that a schema needs; which of them are text is its to say."""
         columns, places = apply_schema(self._new_raw(), self.options.schema)
-        text = (Kind.CATEGORY, Kind.DATE)
-        pairs = list(zip(columns, places, strict=True))
-        self.schema_texts = {j for column, j in pairs if column.kind in text}
+        self.schema_texts = {
+            j
+            for column, j in zip(columns, places, strict=True)
+            if column.kind is not Kind.NUMBER
+            or column.unit
+            or column.decimal != self.dialect.decimal
+        }
         return places
 
     # --- rows
@@ -301,9 +305,10 @@ class Reading:
 
     def _may_be_text(self, column):
         options = self.options
-        given = self.dialect.names[column] in options.types
-        if options.transpose or given or isinstance(options.schema, Schema):
+        if options.transpose:
             return False
+        if isinstance(options.schema, Schema) or options.types.get(self.dialect.names[column]):
+            return True  # a number may be written in another way
         return options.categorical != "error"
 
     def _advise_transposed(self, cells):
@@ -363,8 +368,38 @@ class Reading:
             raw.target_values = self.target
         if self.options.transpose:
             raw = self._transposed(raw)
+        else:
+            self._read_unclear(raw)
         raw.detection[:0] = self._notes()
         return assemble(raw, self.options)
+
+    def _read_unclear(self, raw):
+        """Read columns again as text whose points or commas other cells show to mean thousands."""
+        dialect, options = self.dialect, self.options
+        raw.decimals = frozenset() if options.typed else dialect.decimals
+        unclear = dialect.unclear.intersection(self.numbers)
+        if not unclear or options.decimal != "auto" or options.typed:
+            return
+        shown = shown_decimals(raw, options)
+        if shown - {dialect.decimal}:
+            raise TextColumn(min(unclear))
+        if not shown and self.dialect.delimiter != ",":
+            self._warn_of_unclear(sorted(unclear))
+
+    def _warn_of_unclear(self, unclear):
+        """Say that points may separate thousands where all numbers have three digits behind."""
+        values = self.values[:, [self.numbers.index(j) for j in unclear]]
+        whole = np.nanmax(np.abs(values), axis=0, initial=0) >= 1000  # no groups there
+        names = [repr(self.dialect.names[j]) for j, w in zip(unclear, whole, strict=True) if not w]
+        if names:
+            sign = "points" if self.dialect.decimal == "." else "commas"
+            warnings.warn(
+                f"The {sign} of {', '.join(names[:MOST_NAMED])}"
+                f"{', ...' if len(names) > MOST_NAMED else ''} are taken for decimal signs. If "
+                f"they separate thousands, use decimal={',' if sign == 'points' else '.'!r}.",
+                UserWarning,
+                stacklevel=5,
+            )
 
     def _new_raw(self):
         dialect = self.dialect
@@ -389,11 +424,6 @@ class Reading:
         if self.source.encoding != "utf-8":
             notes.append(f"The text is {self.source.encoding}.")
         notes += self.dialect.notes
-        if self.options.categorical == "drop" and self.options.schema is None:
-            dropped = [self.dialect.names[j] for j in sorted(self.text) if self.place[j] == -1]
-            notes += [f"Columns that are not numbers are left out: {', '.join(dropped)}."] * bool(
-                dropped
-            )
         return notes
 
     def _transposed(self, raw):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .._core._csv import parse_number
 from .._typing import StrPath
 from .._validation import check_path
 from ..matrix import storage_of
 from ._check import find_errors, of_error
 from ._errors import DataError, Finding, Severity
 from ._kinds import are_dates, judge_numbers, judge_text, relates_rows
+from ._notation import read_cell
 from ._quality import find_warnings, is_numeric
-from ._raw import DOUBTFUL, Raw, matrix_of, target_of
+from ._raw import DOUBTFUL, Raw, as_written, matrix_of, prepare, target_of
 from ._read import check_options, join_target
 from ._schema import Column, Kind
 from ._table import ReadOptions, Table
@@ -198,11 +199,10 @@ class _Survey:
     def __init__(self, raw, options):
         self.raw, self.options = raw, options
         self.found, self.advice = [], {}
-        markers = options.markers
-        for j, cells in raw.texts.items():
-            if j != raw.target:
-                raw.texts[j] = [None if c is None or c in markers else c for c in cells]
-        self._as_numbers()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.found += map(of_error, prepare(raw, options))
+        self.found += [Finding(Severity.WARNING, str(one.message)) for one in caught]
         self.y, self.absent = target_of(raw, options)
         self.target_name = None if raw.target is None else raw.names[raw.target]
         if options.target_file is not None and raw.target is None:
@@ -212,19 +212,6 @@ class _Survey:
         if y is not None and len(y) and (y.dtype == object or are_classes(y)):
             counts = Counter(y.tolist())
             self.classes = {str(label): n for label, n in sorted(counts.items(), key=_by_size)}
-
-    def _as_numbers(self):
-        """Text of which only rows that cannot be read were no numbers."""
-        raw, code = self.raw, ord(self.raw.decimal)
-        for j, cells in list(raw.texts.items()):
-            if j in (raw.target, raw.row_names) or raw.names[j] in self.options.types:
-                continue
-            numbers = [np.nan if c is None else parse_number(c.encode("utf-8", "replace"), code)
-                       for c in cells]  # fmt: skip
-            if None not in numbers and not np.isnan(numbers).all():
-                del raw.texts[j]
-                raw.values = np.column_stack([raw.values, numbers])
-                raw.numbers = [*raw.numbers, j]
 
     def _join(self):
         """The target from a file of its own."""
@@ -272,7 +259,7 @@ class _Survey:
         leave_out = options.leave_out and not relations
         found = judge_numbers(names, values, raw.named, options.types, leave_out)
         for k, column in zip(kept, found, strict=True):
-            columns[raw.numbers[k]] = column
+            columns[raw.numbers[k]] = as_written(raw, raw.numbers[k], column)
 
     def _text(self, j, cells):
         """The kind of a column of text."""
@@ -282,7 +269,9 @@ class _Survey:
             return Column(name, kind, levels=tuple(sorted({c for c in cells if c is not None})))
         if kind is not None:
             return Column(name, kind, kind is Kind.DATE, why="" if kind is Kind.DATE else "by type")
-        column, problem = judge_text(name, cells, raw.decimal, self.options.categorical)
+        if j in raw.unclear:
+            return Column(name, Kind.TEXT, False, why="its cells are written in different ways")
+        column, problem = judge_text(name, cells, self.options.categorical)
         if problem == "date":
             advice = f"Set types={{{name!r}: 'date'}} to use the days since 1970-01-01."
             self._complain(f"Column {name!r} holds dates, not numbers.", j, advice)
@@ -297,19 +286,18 @@ class _Survey:
 
     def _complain_of_words(self, j, name, cells):
         """Most cells are numbers, others are not."""
-        code = ord(self.raw.decimal)
-        rows = [i for i, cell in enumerate(cells) if cell is not None
-                and parse_number(cell.encode("utf-8", "replace"), code) is None]  # fmt: skip
+        rows = [i for i, c in enumerate(cells) if c is not None and read_cell(c) is None]
         words = Counter(cells[i] for i in rows)
         shown = ", ".join(f"{word!r} {n}x" for word, n in words.most_common(MOST_NAMED))
         more = f" and {len(words) - MOST_NAMED} more" if len(words) > MOST_NAMED else ""
-        if len(words) == 1:
-            (word,) = words
-            advice = f"If it stands for a missing value, use na_values=[{word!r}]."
-            self.advice.setdefault("na_values", []).append(word)
+        if len(words) <= MOST_NAMED:
+            advice = f"If {'it stands' if len(words) == 1 else 'they stand'} for a missing value, "
+            advice += f"use na_values={list(words)!r}."
+            self.advice.setdefault("na_values", []).extend(words)
+            self.advice["missing"] = "nan"
         else:
             advice = f"Fix the cells; for words use types={{{name!r}: 'category'}}; or ignore it."
-            self.advice.setdefault("ignore", []).append(name)
+            self.advice.setdefault("types", {})[name] = "category"
         text = (
             f"{len(rows)} of {len(cells)} cells of column {name!r} are not numbers: {shown}{more}."
         )
@@ -367,6 +355,8 @@ class _Survey:
             use = f"{len(column.levels)} columns of 0 and 1"
         elif column.kind is Kind.DATE and column.used:
             use = "used as days"
+        elif column.used and column.unit:
+            use = f"used, in {column.unit}"
         elif column.why:
             use = f"left out: {column.why}"
         missing = 100 * float(self.gaps(j).mean())

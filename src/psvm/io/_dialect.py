@@ -12,6 +12,7 @@ import numpy as np
 from .._core._csv import parse_number
 from .._validation import LARGEST, check_integer, shown
 from ._errors import DataError
+from ._notation import UNCLEAR, looks_numeric, read_cell
 from ._schema import Kind, Schema
 
 DELIMITERS = {"\t": "tab", ";": "semicolon", ",": "comma", "|": "bar", " ": "blank"}
@@ -23,6 +24,8 @@ NAMES_OF_ROWS = re.compile(
 )
 SUGGESTED = 100_000
 """Names among which similar ones are looked for."""
+MOST_TITLES = 20
+"""Rows above a header."""
 SAMPLE_ROWS, SAMPLE_CELLS = 100, 200_000
 COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 POINT_NUMBER = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
@@ -46,6 +49,10 @@ class Dialect:
         The byte at which the rows begin.
     line : int
         The line there, counted from 1.
+    decimals : frozenset of str
+        The decimal signs that numbers in the first rows show.
+    unclear : frozenset of int
+        Columns of numbers all of whose decimal signs may as well separate thousands.
     notes : list of str
         What was detected.
     """
@@ -58,11 +65,17 @@ class Dialect:
     text: frozenset
     start: int
     line: int
+    decimals: frozenset = frozenset()
+    unclear: frozenset = frozenset()
     notes: list = field(default_factory=list)
 
 
-def is_number(cell, decimal="."):
-    """Whether a cell is a number."""
+def is_number(cell, decimal):
+    """Whether a cell is a number, however it is written."""
+    return _is_plain(cell, decimal) or looks_numeric(cell)
+
+
+def _is_plain(cell, decimal):
     return parse_number(cell.strip().encode("utf-8", "replace"), ord(decimal)) is not None
 
 
@@ -81,23 +94,33 @@ def detect(head, options, path):
     Dialect
     """
     lines = head.splitlines(keepends=True)
-    skipped = 0
+    skipped = options.skip_lines or 0
     while skipped < len(lines) and (not lines[skipped].strip() or lines[skipped][:1] == b"#"):
         skipped += 1
-    if skipped == len(lines):
+    if skipped >= len(lines):
         raise DataError("The file is empty.", file=path, advice="There must be rows of numbers.")
     texts = [line.decode("utf-8", "surrogateescape") for line in lines[skipped:]]
     delimiter = options.delimiter
     if delimiter == "auto":
         delimiter = _known_delimiter(texts, options.schema) or _find_delimiter(texts)
     rows, used = _split(texts, delimiter, SAMPLE_ROWS)
+    titles = (
+        _count_titles(rows) if options.skip_lines is None and options.header is not False else 0
+    )
+    above = [text for text in (" ".join(filter(None, row)) for row in rows[:titles]) if text]
+    if titles:
+        skipped += used[titles - 1]
+        used = [line - used[titles - 1] for line in used[titles:]]
+        rows = rows[titles:]
     rows = rows[: max(3, SAMPLE_CELLS // len(rows[0]))]
     used = used[:1]
     if options.transpose:  # rows that may be text
         special = {options.target, *options.ignore}
         rows = [rows[0], *(row for row in rows[1:] if row[0] not in special)]
     decimal = options.decimal
-    if decimal == "auto":
+    if options.typed:
+        decimal = "."
+    elif decimal == "auto":
         decimal = _find_decimal(rows, delimiter)
     has_header = options.header
     if has_header == "auto":
@@ -108,8 +131,8 @@ def detect(head, options, path):
         header = ["", *header]  # as R writes tables with row names
     names = [f"x{j}" for j in range(width)] if header is None else _tidy(header, path, skipped + 1)
     text = frozenset(j for j in range(width) if _is_text(body, j, decimal, options.markers))
-    titles = names if has_header else None
-    row_names = _find_row_names(titles, body, text, decimal, options, names, path)
+    given = names if has_header else None
+    row_names = _find_row_names(given, body, text, decimal, options, names, path)
     start_line = skipped + (used[0] if has_header else 0)
     dialect = Dialect(
         delimiter,
@@ -120,9 +143,35 @@ def detect(head, options, path):
         text,
         sum(map(len, lines[:start_line])),
         start_line + 1,
+        *_shown_decimals(body, text),
     )
-    dialect.notes.extend(_describe(dialect, skipped))
+    dialect.notes.extend(_describe(dialect, skipped, above))
     return dialect
+
+
+def _count_titles(rows):
+    """Rows above the header, such as a title or merged cells: fewer of their cells are filled."""
+    widths = [len(row) for row in rows]
+    width = max(set(widths), key=widths.count)
+    for i, row in enumerate(rows[: MOST_TITLES + 1]):
+        below = rows[i + 1] if i + 1 < len(rows) else []
+        of_names = _is_filled(below, width) and not _may_be_header(below, width)
+        if _may_be_header(row, width) or (of_names and _may_be_header(row, width - 1)):
+            return i
+        if _is_filled(row, width):
+            return 0  # a row of the table
+    return 0
+
+
+def _is_filled(row, width):
+    """Whether a row has all cells, and more than half of them are not empty."""
+    return len(row) >= width and 2 * sum(map(bool, row)) > width
+
+
+def _may_be_header(row, width):
+    """Whether a row has a word in each cell but the first, which may be empty."""
+    whole = width > 1 and len(row) == width and all(row[1:])
+    return whole and not any(looks_numeric(cell) for cell in row if cell)
 
 
 def _split(texts, delimiter, n_rows):
@@ -180,7 +229,24 @@ def _find_decimal(rows, delimiter):
         return "."
     cells = [cell for row in rows[:20] for cell in row[:1000]]
     points = any(map(POINT_NUMBER.fullmatch, cells))
-    return "," if not points and any(map(COMMA_NUMBER.fullmatch, cells)) else "."
+    commas = any(COMMA_NUMBER.fullmatch(cell) and not UNCLEAR.fullmatch(cell) for cell in cells)
+    return "," if commas and not points else "."
+
+
+def _shown_decimals(body, text):
+    """The decimal signs that columns of numbers show, and the columns that leave it open."""
+    shown, unclear = set(), set()
+    for j in range(len(body[0]) if body else 0):
+        if j in text:
+            continue
+        marked = [row[j] for row in body if j < len(row) and ("." in row[j] or "," in row[j])]
+        written = [cell for cell in map(read_cell, marked) if cell is not None]
+        if marked and all(cell.mark for cell in written):
+            unclear.add(j)
+        else:
+            clear = [cell.values.keys() for cell in written if len(cell.values) == 1]
+            shown.update(*clear)
+    return frozenset(shown), frozenset(unclear)
 
 
 def _find_header(rows, decimal, options):
@@ -202,7 +268,7 @@ def _find_header(rows, decimal, options):
         return not any(is_number(cell, decimal) for cell in first)
     for j, cell in enumerate(first):
         named = not is_number(cell, decimal) and cell not in options.markers
-        if named and not _is_text(body, j, decimal, options.markers):
+        if named and not _is_words(body, j, decimal, options.markers):
             return True
     above_names = NAMES_OF_ROWS.fullmatch(first[0]) and first[0] not in (row[0] for row in body)
     if above_names and len(first) > 1 and _is_text(body, 0, decimal, options.markers):
@@ -215,7 +281,13 @@ def _find_header(rows, decimal, options):
 
 
 def _is_text(body, j, decimal, markers):
-    """Whether a column has a cell that is neither a number nor missing."""
+    """Whether a column has a cell that is neither a plain number nor missing."""
+    cells = (row[j] for row in body if j < len(row))
+    return any(not _is_plain(cell, decimal) and cell not in markers for cell in cells)
+
+
+def _is_words(body, j, decimal, markers):
+    """Whether a column has a cell that is neither missing nor a number, however it is written."""
     cells = (row[j] for row in body if j < len(row))
     return any(not is_number(cell, decimal) and cell not in markers for cell in cells)
 
@@ -329,12 +401,18 @@ def suggestion(wanted, names):
     return f"They are {shown}{', ...' if len(names) > 8 else ''}."
 
 
-def _describe(dialect, skipped):
+def _describe(dialect, skipped, above):
     """Sentences about what was detected."""
     yield f"The delimiter is a {DELIMITERS.get(dialect.delimiter, repr(dialect.delimiter))}."
     if dialect.decimal == ",":
         yield "Numbers are written with a decimal comma."
-    if skipped:
+    if above:
+        shown = "; ".join(repr(text[:40]) for text in above[:3])
+        yield (
+            f"The first {dialect.line - 2} lines are skipped, since they stand above the header: "
+            f"{shown}{'; ...' if len(above) > 3 else ''}."
+        )
+    elif skipped:
         yield f"{skipped} blank or comment lines at the beginning are skipped."
     if dialect.has_header:
         yield f"Line {dialect.line - 1} is the header with the names of the columns."

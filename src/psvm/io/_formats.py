@@ -1,6 +1,5 @@
 """Readers of all formats but delimited text."""
 
-import datetime
 import importlib
 import io
 import re
@@ -13,11 +12,12 @@ from ._columns import as_labels, names_of, select_features
 from ._complaints import MISSING_ADVICE
 from ._dialect import find_column, suggestion
 from ._errors import DataError
+from ._frames import columns_of, not_numbers, take_columns
 from ._h5ad import read_parts
 from ._limits import refuse_empty_rows
 from ._matrix_market import read_matrix
 from ._numpy_files import read_array, read_arrays
-from ._raw import Raw, apply_schema, assemble, by_name, refuse_repeated
+from ._raw import Raw, assemble, by_name, refuse_repeated
 from ._schema import Kind, Schema, numbers_schema
 from ._streams import Source, read_all
 from ._table import Table
@@ -214,14 +214,14 @@ def read_arrow(path, options):
     try:
         arrow = module.read_table(path)
         arrow.validate(full=True)  # else a wrong offset of a string would be followed
-        columns = dict(zip(arrow.column_names, arrow.columns, strict=True))
+        columns = dict(zip(*columns_of(arrow), strict=True))
         if len(columns) < arrow.num_columns:
             raise DataError("Two columns have the same name.", file=path)
         if options.transpose:
             _take_index(table, columns, options)
-            _take_columns(table, columns, pyarrow)
+            _take_columns(table, columns)
             return _finish(table, options)
-        return assemble(_raw_columns(table, columns, options, pyarrow), options)
+        return assemble(_raw_columns(table, columns, options), options)
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -245,17 +245,17 @@ def _take_index(table, columns, options):
     if choice is False:
         return None
     name = list(columns)[find_column(choice, list(columns), table.source, "row_names")]
-    table.row_names = ["" if v is None else _text_of(v) for v in columns[name].to_pylist()]
+    table.row_names = ["" if word is None else word for word in columns[name].words()]
     if options.transpose or name.startswith("__index_level"):
         del columns[name]
         return None
     return name
 
 
-def _raw_columns(table, columns, options, pyarrow):
+def _raw_columns(table, columns, options):
     """The columns as they are read from text, too: numbers, words, target."""
     row_names = _take_index(table, columns, options)
-    names, n_rows = list(columns), len(next(iter(columns.values()), ()))
+    names, n_rows = list(columns), len(next(iter(columns.values())).column) if columns else 0
     raw = Raw(
         names, True, np.empty((n_rows, 0)), [], {}, table.source, table.format,
         labels=table.row_names, detection=table.detection,
@@ -263,108 +263,21 @@ def _raw_columns(table, columns, options, pyarrow):
     raw.row_names = None if row_names is None else names.index(row_names)
     if options.target is not None and options.target_file is None:
         raw.target = find_column(options.target, names, table.source, "the target")
-    as_words, blocks = _columns_of_words(raw, options), []
-    for j in _wanted_columns(raw, options):
-        column, words = columns[names[j]], as_words(j)
-        if j == raw.row_names or words or not _is_numeric(column.type, pyarrow):
-            if not (words or j in (raw.row_names, raw.target)) and not _may_be_words(options):
-                raise _not_numbers(names[j], column.type, table.source, j + 1)
-            raw.texts[j] = [_text_of(v) for v in column.to_pylist()]
-        elif j == raw.target:
-            raw.target_values = _numbers_of(column, pyarrow, options)
-        else:
-            raw.numbers.append(j)
-            blocks.append(_numbers_of(column, pyarrow, options))
-    raw.values = np.column_stack(blocks) if blocks else raw.values
-    if not blocks and not set(raw.texts) - {raw.target, raw.row_names}:
-        raise DataError("There is no column of numbers.", file=table.source)
+    take_columns(raw, list(columns.values()), options)
     if options.schema is None and options.categorical == "drop":
         for j in set(raw.texts) - {raw.target, raw.row_names}:
             del raw.texts[j]
     return raw
 
 
-def _columns_of_words(raw, options):
-    """A function that says whether a column must be read as words."""
-    if isinstance(options.schema, Schema):
-        columns, places = apply_schema(raw, options.schema)
-        raw.detection.clear()
-        coded = {
-            j
-            for column, j in zip(columns, places, strict=True)
-            if column.kind in (Kind.CATEGORY, Kind.DATE)
-        }
-        return coded.__contains__
-    kinds = (None, Kind.NUMBER, Kind.IGNORED)
-    return lambda j: options.types.get(raw.names[j]) not in kinds
-
-
-def _wanted_columns(raw, options):
-    """The columns that are looked at."""
-    own = [j for j in (raw.row_names, raw.target) if j is not None]
-    if isinstance(options.schema, Schema):
-        return list(dict.fromkeys([*apply_schema(raw, options.schema)[1], *own]))
-    find = (find_column(c, raw.names, raw.source, "ignore") for c in options.ignore)
-    left_out = set(find) - set(own)
-    wanted = None if options.features is None else set(map(str, options.features))
-    return [
-        j
-        for j, name in enumerate(raw.names)
-        if j not in left_out
-        and options.types.get(name) is not Kind.IGNORED
-        and (wanted is None or j in own or name in wanted)
-    ]
-
-
-def _may_be_words(options):
-    return options.categorical != "error" and not isinstance(options.schema, Schema)
-
-
-def _not_numbers(name, kind, path, place):
-    return DataError(
-        f"The column {name!r} is of the type {kind}, not numbers.",
-        file=path,
-        column=place,
-        advice="Make it the target or the row names, ignore it, or read it with "
-        "categorical='onehot' or 'drop'.",
-    )
-
-
-def _is_numeric(kind, pyarrow):
-    types = pyarrow.types
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(test(kind) for test in tests)
-
-
-def _numbers_of(column, pyarrow, options):
-    numbers = column.cast(pyarrow.float64()).to_numpy().astype(np.float64)
-    if np.isinf(numbers).any():
-        raise DataError("There are infinite numbers.")
-    numbers[np.isin(numbers, options.number_markers)] = np.nan
-    return numbers
-
-
-def _text_of(value):
-    """A value of a typed column as a text file has it; None if it is missing."""
-    if value is None or value != value:
-        return None
-    if isinstance(value, datetime.datetime):
-        return value.isoformat(" ")
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value).strip()
-
-
-def _take_columns(table, columns, pyarrow):
+def _take_columns(table, columns):
     """All columns, which must be numbers."""
-    for place, (name, column) in enumerate(columns.items(), 1):
-        if not _is_numeric(column.type, pyarrow):
-            raise _not_numbers(name, column.type, table.source, place)
+    for place, column in enumerate(columns.values(), 1):
+        if not column.is_numbers:
+            raise not_numbers(column, table.source, place)
     if not columns:
         raise DataError("There is no column of numbers.", file=table.source)
-    table.X = np.column_stack(
-        [c.cast(pyarrow.float64()).to_numpy().astype(np.float64) for c in columns.values()]
-    )
+    table.X = np.column_stack([column.numbers() for column in columns.values()])
     table.feature_names = list(columns)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from .._core._csv import parse_number
 from ..matrix import stored_values
 from ._dialect import NAMES_OF_ROWS
+from ._notation import read_cell
 from ._schema import Column, Kind
 
 MOST_LEVELS, FEW_LEVELS = 50, 10
@@ -64,7 +65,7 @@ def _counts(values):
     )
 
 
-def judge_text(name, cells, decimal, categorical):
+def judge_text(name, cells, categorical):
     """The `Column` of cells of text, None where they are missing, and what is wrong with it."""
     counts = Counter(cell for cell in cells if cell is not None)
     levels, n = tuple(sorted(counts)), sum(counts.values())
@@ -74,8 +75,8 @@ def judge_text(name, cells, decimal, categorical):
         return Column(name, Kind.DATE, False, why="dates are not numbers"), "date"
     if categorical == "onehot":
         return Column(name, Kind.CATEGORY, levels=levels), None
-    numbers = sum(counts[level] for level in levels if _is_number(level, decimal))
-    if 2 * numbers >= n:
+    numbers = sum(counts[level] for level in levels if read_cell(level) is not None)
+    if n / 2 <= numbers < n:  # if all are, they are not meant as such
         return Column(name, Kind.TEXT, False, why="numbers and words"), "mixed"
     if len(levels) == 1:
         return Column(name, Kind.CATEGORY, False, levels, "it is constant"), None
@@ -89,8 +90,54 @@ def judge_text(name, cells, decimal, categorical):
     return Column(name, Kind.CATEGORY, levels=levels), None
 
 
-def _is_number(cell, decimal):
-    return parse_number(cell.encode("utf-8", "replace"), ord(decimal)) is not None
+def spellings(cells):
+    """Words that differ from a more frequent one in capitals and blanks only, and that one."""
+    counts = Counter(cell for cell in cells if cell is not None)
+    groups = {}
+    for word in sorted(counts, key=lambda word: (-counts[word], word)):
+        groups.setdefault(_folded(word), []).append(word)
+    if len(groups) > MOST_LEVELS or len(counts) == sum(counts.values()):
+        return {}  # text or names, and no levels
+    return {word: first for first, *others in groups.values() for word in others}
+
+
+def _folded(word):
+    """A word without capitals; those of one letter, such as the genes "Aa" and "AA", as it is."""
+    folded = " ".join(word.casefold().split())
+    return folded if len(set(folded)) > 1 else word
+
+
+def level_finder(levels):
+    """A function that gives the place of the level that a word means; None if it is none.
+
+    A word is compared as it is; then as a number, since libraries read "01" as 1 or as 1.0; and
+    then without capitals. What fits two levels is none of them.
+    """
+    exact = {level: k for k, level in enumerate(levels)}
+    others = [_places(levels, _as_number), _places(levels, _folded)]
+
+    def find(word):
+        if word in exact:
+            return exact[word]
+        for key, places in zip((_as_number, _folded), others, strict=True):
+            place = places.get(key(word))
+            if place is not None and place >= 0:
+                return place
+        return None
+
+    return find
+
+
+def _places(levels, key):
+    """Where a key leads to; -1 if several levels have it."""
+    places = {None: -1}
+    for k, level in enumerate(levels):
+        places[key(level)] = -1 if key(level) in places else k
+    return places
+
+
+def _as_number(word):
+    return parse_number(word.encode("utf-8", "replace"))
 
 
 def date_form(cells):

@@ -1,18 +1,19 @@
 """From the cells of a file to a `Table`: kinds of columns, codes, target, missing values."""
 
 import warnings
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from .._core._csv import parse_number
 from ._columns import as_labels, expand_categories
 from ._complaints import MISSING_ADVICE, SHOWN
 from ._dialect import find_column, suggestion
 from ._errors import DataError
-from ._kinds import days_of, judge_numbers, judge_text, relates_rows
+from ._kinds import days_of, judge_numbers, judge_text, level_finder, relates_rows, spellings
+from ._notation import Mixed, NumberColumn, read_cell
 from ._schema import NA_VALUES, Column, Kind, Schema
-from ._table import Table
+from ._table import Coded, Table
 
 WORDS = frozenset(("NA", "N/A", "n/a", "None", "NULL", "null"))
 """Markers of missing values that may also be the name of a class."""
@@ -46,9 +47,15 @@ class Raw:
     row_names: int | None = None
     labels: list[str] | None = None
     """Names of the rows, if they are not a column."""
+    decimals: frozenset[str] = frozenset()
+    """Decimal signs that cells of columns of numbers show."""
     lines: np.ndarray | None = None
     """The line of each row in a text file."""
     detection: list[str] = field(default_factory=list)
+    written: dict[int, tuple[str, str]] = field(default_factory=dict)
+    """Decimal sign and unit of numbers that were read as text."""
+    unclear: set[int] = field(default_factory=set)
+    """Columns of text whose cells do not go together."""
 
     @property
     def n_rows(self):
@@ -70,10 +77,8 @@ def assemble(raw, options):
     if options.raw:
         return raw
     refuse_repeated(raw.names, raw.source)
-    markers = options.markers
-    for j, cells in raw.texts.items():
-        if j != raw.target:
-            raw.texts[j] = [None if cell is None or cell in markers else cell for cell in cells]
+    for problem in prepare(raw, options):
+        raise problem
     if isinstance(options.schema, Schema):
         columns, places = apply_schema(raw, options.schema)
     else:
@@ -109,6 +114,8 @@ def assemble(raw, options):
         table.schema = options.schema
     elif options.schema is not None:
         table.schema = _schema(raw, options, columns, len(used))
+    if table.schema is not None:
+        table.X = X if table.schema.plain else X.view(Coded)
     elif any(column.kind is Kind.CATEGORY for _, column in used):
         expand_categories(table, [column for _, column in used])
     return table
@@ -126,6 +133,153 @@ def refuse_repeated(names, source, what="columns", places=None):
                 advice="Rename one of them, or leave one out of the file.",
             )
         seen[name] = j
+
+
+# --- how cells are written
+
+
+def prepare(raw, options):
+    """Read numbers and words as they are meant, however they are written.
+
+    Returns
+    -------
+    list of DataError
+        What is wrong with columns whose cells do not go together.
+    """
+    markers = options.markers
+    for j, cells in raw.texts.items():
+        if j != raw.target:
+            raw.texts[j] = [None if cell is None or cell in markers else cell for cell in cells]
+    problems = read_numbers(raw, options)
+    if options.schema == "infer":
+        _merge_spellings(raw, options)
+    return problems
+
+
+def _may_be_numbers(raw, options, j):
+    """The cells of a column that may be numbers, None if they are not meant as such."""
+    schema, kind = options.schema, options.types.get(raw.names[j])
+    if j == raw.row_names:
+        return None
+    if isinstance(schema, Schema):
+        column = _of_schema(raw, schema, j)
+        kind = Kind.TEXT if column is None else column.kind
+        if j == raw.target:
+            words = any(isinstance(level, str) for level in schema.target_levels or ())
+            kind = Kind.TEXT if words else None
+    elif j == raw.target:
+        kind = None
+    if kind not in (None, Kind.NUMBER):
+        return None
+    return [None if cell in options.markers else cell for cell in raw.texts[j]]
+
+
+def _of_schema(raw, schema, j):
+    """The column of a schema that a column of the file is."""
+    if schema.named:
+        return schema.by_name.get(raw.names[j])
+    columns, places = apply_schema(raw, schema)
+    raw.detection.clear()
+    return dict(zip(places, columns, strict=True)).get(j)
+
+
+def shown_decimals(raw, options):
+    """The decimal signs that cells of the table show."""
+    found = set(raw.decimals)
+    for j in raw.texts:
+        cells = _may_be_numbers(raw, options, j)
+        with suppress(Mixed):
+            numbers = None if cells is None else NumberColumn.of(cells)
+            found |= set() if numbers is None else {numbers.evidence} - {None}
+    return found
+
+
+def read_numbers(raw, options):
+    """Make numbers of columns of text that hold numbers; returns the problems."""
+    known, problems, values = shown_decimals(raw, options), [], {}
+    for j, cells in raw.texts.items():
+        cells = _may_be_numbers(raw, options, j)
+        if cells is None:
+            continue
+        try:
+            found = _numbers_in(raw, options, j, cells, known)
+        except Mixed as error:
+            problems.append(raw.error(
+                f"In column {raw.names[j]!r} {error.message}.", j, raw.texts[j].index(error.cell),
+                error.advice,
+            ))  # fmt: skip
+            raw.unclear.add(j)
+            continue
+        if found is not None:
+            values[j] = found
+    for j, found in values.items():
+        del raw.texts[j]
+        if j == raw.target:
+            raw.target_values = found
+        else:
+            raw.values = np.column_stack([raw.values, found])
+            raw.numbers = [*raw.numbers, j]
+    return problems
+
+
+def _numbers_in(raw, options, j, cells, known):
+    """The values of a column of text, None if it holds words; how they are written is noted."""
+    schema, name = options.schema, raw.names[j]
+    before = _of_schema(raw, schema, j) if isinstance(schema, Schema) and j != raw.target else None
+    if before is not None and not any(cell is not None for cell in cells):
+        return np.full(raw.n_rows, np.nan)
+    numbers = NumberColumn.of(cells)
+    if numbers is None:
+        if before is not None or options.types.get(name) is Kind.NUMBER:
+            cell = next(c for c in cells if c is not None and read_cell(c) is None)
+            raise Mixed(f"{cell!r} is not a number", cell, f"Fix the cell; {_marker_advice(cell)}.")
+        return None
+    if before is not None and numbers.unit != before.unit:
+        cell = next(iter(numbers.counts))
+        unit = f"is in {before.unit!r}" if before.unit else "has no unit"
+        raise Mixed(f"{cell!r} does not fit: the training data {unit}", cell)
+    given = None if options.decimal == "auto" else options.decimal
+    prior = set() if before is None else {before.decimal}
+    hint = "," if raw.delimiter == ";" else None
+    decimal = numbers.decimal(given, known | prior, hint)
+    raw.written[j] = decimal, numbers.unit
+    if numbers.guess and prior != {decimal}:
+        _warn(f"In column {name!r} {numbers.guess}.")
+    if numbers.bounds and before is None:
+        (cell, _), *_ = numbers.bounds.items()
+        rows = sum(numbers.bounds.values())
+        _warn(
+            f"{cell!r} in column {name!r} is read as {numbers.written[cell].values[decimal]:g}: "
+            f"bounds are taken for their numbers, in {rows} rows."
+        )
+    return numbers.values(cells, decimal)
+
+
+def _marker_advice(cell):
+    return f"if it stands for a missing value, use na_values=[{cell!r}]"
+
+
+def _merge_spellings(raw, options):
+    """Words that differ in capitals or blanks only are one word, the most frequent; it is said."""
+    for j, cells in raw.texts.items():
+        if j == raw.row_names or options.types.get(raw.names[j]) not in (None, Kind.NUMBER):
+            continue
+        merged = spellings(cells)
+        if not merged:
+            continue
+        raw.texts[j] = [merged.get(cell, cell) for cell in cells]
+        shown = _some([f"{one!r} for {other!r}" for one, other in sorted(merged.items())])
+        apart = (
+            "fix the cells" if j == raw.target else f"use types={{{raw.names[j]!r}: 'category'}}"
+        )
+        _warn(
+            f"Words that differ in capitals only are taken for one in column {raw.names[j]!r}: "
+            f"{shown}. If they are different, {apart}."
+        )
+
+
+def _warn(text):
+    warnings.warn(text, UserWarning, stacklevel=7)
 
 
 # --- what the columns are
@@ -147,6 +301,9 @@ def _judge(raw, options):
         columns[j] = columns[j] or Column(name, Kind.IGNORED, False, why="it is ignored")
     if options.schema is not None:
         _refuse_nothing(raw, columns)
+    elif options.categorical == "drop" and any(c.kind is Kind.TEXT for c in columns):
+        dropped = ", ".join(column.name for column in columns if column.kind is Kind.TEXT)
+        raw.detection.append(f"Columns that are not numbers are left out: {dropped}.")
     if options.features is not None:
         order = [find_column(str(f), raw.names, raw.source, "one of features")
                  for f in options.features]  # fmt: skip
@@ -169,7 +326,13 @@ def _judge_numbers(raw, options, columns):
     for k, column in zip(kept, found, strict=True):
         if alone and column.kind is Kind.IDENTIFIER and not column.used:
             column = Column(column.name, Kind.NUMBER)  # a single column may well count
-        columns[raw.numbers[k]] = column
+        columns[raw.numbers[k]] = as_written(raw, raw.numbers[k], column)
+
+
+def as_written(raw, j, column):
+    """The same column, with the way in which its numbers are written."""
+    decimal, unit = raw.written.get(j, (raw.decimal, ""))
+    return replace(column, decimal=decimal, unit=unit)
 
 
 def _judge_text(raw, options, j, cells):
@@ -185,7 +348,7 @@ def _judge_text(raw, options, j, cells):
         return Column(name, Kind.DATE)
     if kind in (Kind.IDENTIFIER, Kind.TEXT):
         return Column(name, kind, False, why="by type")
-    column, problem = judge_text(name, cells, raw.decimal, options.categorical)
+    column, problem = judge_text(name, cells, options.categorical)
     if problem == "date":
         row = _first(cells, lambda cell: True)
         raise raw.error(
@@ -194,13 +357,12 @@ def _judge_text(raw, options, j, cells):
             f"Set types={{{name!r}: 'date'}} to use the days since 1970-01-01, or ignore it.",
         )  # fmt: skip
     if problem == "mixed":
-        code = ord(raw.decimal)
-        row = _first(cells, lambda cell: parse_number(cell.encode(), code) is None)
+        row = _first(cells, lambda cell: read_cell(cell) is None)
         raise raw.error(
             f"{cells[row]!r} in column {name!r} is not a number, but most of its cells are.",
             j, row,
-            f"Fix the cell; if it stands for a missing value, use na_values=[{cells[row]!r}]; for "
-            f"words use types={{{name!r}: 'category'}}; or ignore the column.",
+            f"Fix the cell; {_marker_advice(cells[row])}; for words use "
+            f" types={{{name!r}: 'category'}}; or ignore the column.",
         )  # fmt: skip
     return column
 
@@ -232,11 +394,11 @@ def _schema(raw, options, columns, n_columns):
              and c.used]  # fmt: skip
     if coded:
         raw.detection.append(f"Columns of words are encoded as columns of 0 and 1: {_some(coded)}.")
-    left_out = [
-        f"{c.name} ({c.why})" for c in columns if c.why and c.name != _name(raw, raw.row_names)
-    ]
-    if left_out:
-        raw.detection.append(f"Columns that are left out: {_some(left_out)}.")
+    for column in columns:
+        comma = " with a decimal comma" if column.decimal == "," != raw.decimal else ""
+        if column.used and (comma or column.unit):
+            unit = f" in {column.unit}" if column.unit else ""
+            raw.detection.append(f"Column {column.name!r} holds numbers{comma}{unit}.")
     _warn_of_doubtful(columns)
     own = raw.row_names if raw.row_names is not None else _own_names(raw, columns)
     missing = {"nan": "impute"}.get(options.missing, options.missing)
@@ -357,11 +519,12 @@ def matrix_of(raw, used):
 
 def _codes(cells, levels):
     """The place of the level of each cell, NaN where it is missing, and unknown levels."""
-    code = {level: float(k) for k, level in enumerate(levels)}
-    new = sorted({cell for cell in cells if cell is not None and cell not in code})
-    code |= {level: float(len(levels) + k) for k, level in enumerate(new)}
+    find = level_finder(levels)
+    code = {cell: find(cell) for cell in set(cells) - {None}}
+    new = sorted(cell for cell, place in code.items() if place is None)
+    code |= {level: len(levels) + k for k, level in enumerate(new)}
     code[None] = np.nan
-    return np.array([code[cell] for cell in cells]), new
+    return np.array([code[cell] for cell in cells], dtype=np.float64), new
 
 
 def _days(raw, j):
@@ -410,6 +573,7 @@ def target_of(raw, options):
         cells = raw.texts[j]
         markers = _target_markers(raw, options, cells)
         absent = np.array([cell is None or cell in markers for cell in cells], dtype=bool)
+        cells = _as_classes(cells, options.schema)
         if not absent.any():
             return as_labels(cells), absent
         y = np.full(len(cells), None, dtype=object)
@@ -421,6 +585,16 @@ def target_of(raw, options):
     y = raw.target_values
     absent = np.isnan(y)
     return (y if absent.any() else as_labels(y)), absent
+
+
+def _as_classes(cells, schema):
+    """Classes in the spelling of those that a model knows."""
+    levels = schema.target_levels if isinstance(schema, Schema) else None
+    if not levels or not all(isinstance(level, str) for level in levels):
+        return cells
+    find = level_finder(levels)
+    places = {cell: find(cell) for cell in set(cells) - {None}}
+    return [cell if places.get(cell) is None else levels[places[cell]] for cell in cells]
 
 
 def _target_markers(raw, options, cells):

@@ -15,6 +15,7 @@ from ._csv import read_csv
 from ._dialect import check_column, find_column, split_rows
 from ._errors import DataError
 from ._formats import READERS, read_npy_array
+from ._notation import looks_numeric
 from ._schema import Schema, numbers_schema
 from ._streams import Source, compression_of, member_names, plain_name, read_all
 from ._table import ReadOptions, Table
@@ -70,6 +71,7 @@ def read_table(
     types: Mapping[str, str] | None = None,
     leave_out: bool = True,
     sheet: str | int | None = None,
+    skip_lines: int | None = None,
 ) -> Table:
     r"""Read a data file, and report what was detected.
 
@@ -123,6 +125,9 @@ def read_table(
     sheet : str or int, default=None
         The sheet of an Excel file, by its name or its number from 1; by default the first one that
         is not empty.
+    skip_lines : int, default=None
+        Lines of text, or rows of a sheet, above the header. None recognises a title and other lines
+        with few cells.
 
     Returns
     -------
@@ -167,6 +172,7 @@ def read_table(
         types=types,
         leave_out=leave_out,
         sheet=sheet,
+        skip_lines=skip_lines,
     )
     check_path("path", path)
     return read_with(os.fspath(path), options)
@@ -205,6 +211,8 @@ def check_options(options):
     sheet = options.sheet
     if not (sheet is None or isinstance(sheet, str)):
         check_integer("sheet", sheet, least=1)
+    if options.skip_lines is not None:
+        check_integer("skip_lines", options.skip_lines)
     check_choice("format", options.format, ("auto", *FORMATS))
     check_flag("transpose", options.transpose)
     if not (isinstance(options.header, str) and options.header == "auto"):
@@ -257,6 +265,7 @@ def join_target(table, options):
             raise DataError(
                 f"There is no target for {len(absent)} rows, such as {absent[0]!r}.",
                 file=options.target_file,
+                advice=_transpose_advice(table, options, names),
             )
         values = [values[place[name]] for name in table.row_names]
         table.detection.append("The target file is matched by the names of the rows.")
@@ -264,9 +273,37 @@ def join_target(table, options):
         raise DataError(
             f"There are {len(values)} targets for {n} rows of {table.source}.",
             file=options.target_file,
-            advice="If both files have the same row names, rows are matched by name.",
+            advice=_transpose_advice(table, options, _first_cells(options.target_file, options))
+            or "If both files have the same row names, rows are matched by name.",
         )
     table.y, table.target_name = as_labels(values), title
+
+
+def _has_header(rows, n):
+    """Whether the first of the rows names the columns, where there should be n others."""
+    if len(rows) in (n, n + 1):
+        return len(rows) == n + 1
+    others = [cell for row in rows[1:] for cell in row]
+    labels = len(set(others)) < len(others)  # which come again, unlike a name of theirs
+    return labels and not any(cell in others or looks_numeric(cell) for cell in rows[0])
+
+
+def _first_cells(path, options):
+    """The first cell of each row of a target file of text."""
+    if format_of(path) == "npy":
+        return []
+    plain = replace(options, header="auto", row_names=False, transpose=False, features=None)
+    return [row[0] for row in split_rows(read_all(path, options.encoding), plain, path)[0]]
+
+
+def _transpose_advice(table, options, names):
+    """What to do if the names of a target file are those of the columns."""
+    columns = set(table.feature_names or ())
+    if not columns or 2 * len(columns.intersection(names)) <= len(columns):
+        return ""
+    if options.transpose:
+        return "These are the names of its rows: read it without transpose=True."
+    return "These are the names of its columns: read it with transpose=True."
 
 
 def _read_target(path, table, options):
@@ -286,7 +323,7 @@ def _read_target(path, table, options):
     n = table.X.shape[0]
     known = set(table.row_names or ())
     named = bool(known) and sum(row[0] in known for row in rows) > len(rows) // 2
-    has_header = len(rows) == n + 1 if not named else rows[0][0] not in known
+    has_header = rows[0][0] not in known if named else _has_header(rows, n)
     header = rows.pop(0) if has_header else [f"x{j}" for j in range(len(rows[0]))]
     lines = lines[1:] if has_header else lines
     wanted = -1 if options.target is None else options.target

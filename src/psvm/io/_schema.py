@@ -6,22 +6,15 @@ import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from .._validation import check_choice
-
-if TYPE_CHECKING:
-    from sklearn.compose import ColumnTransformer
 
 NA_VALUES = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
 """Cells that stand for a missing value, as in pandas."""
-RARE = 0.01
-"""Levels with a smaller share of the rows are put together."""
 MISSING = ("error", "drop", "impute")
 
 
@@ -63,6 +56,10 @@ class Column:
         The levels of a category, sorted.
     why : str
         Why it is left out; empty if it is used.
+    decimal : {".", ","}
+        The decimal sign of numbers in text.
+    unit : str
+        What stands behind or before numbers in text, such as "%", "€" or "kg".
 
     Examples
     --------
@@ -76,12 +73,20 @@ class Column:
     used: bool = True
     levels: tuple[str, ...] = ()
     why: str = ""
+    decimal: str = "."
+    unit: str = ""
+
+    @property
+    def plain(self) -> bool:
+        """Whether numbers without text say all; 50 % may be 50 or 0.5."""
+        return self.kind is Kind.NUMBER and self.unit != "%"
 
     def __str__(self):
         text = f"{self.name}: {self.kind.value}"
         if self.kind is Kind.CATEGORY:
             more = ", ..." if len(self.levels) > 5 else ""
             text += f" of {len(self.levels)} levels ({', '.join(self.levels[:5])}{more})"
+        text += f" in {self.unit}" * bool(self.unit)
         return text if self.used or not self.why else f"{text}, left out: {self.why}"
 
 
@@ -91,8 +96,7 @@ class Schema:
 
     `read_table` makes a schema if ``schema="infer"``, and applies one to a new table: columns are
     found by name, in any order. The matrix has a column for each column in use, in their order.
-    It holds a category as the index of its level; the ColumnTransformer of `transformer`
-    encodes it.
+    It holds a category as the index of its level; a `TableEncoder` encodes it.
 
     Attributes
     ----------
@@ -122,7 +126,7 @@ class Schema:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from psvm.io import read_table
+    >>> from psvm.io import TableEncoder, read_table
     >>> text = "age,sex,sick\n30,f,no\n40,m,yes\n,f,no\n50,m,yes\n"
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "patients.csv")
@@ -132,13 +136,13 @@ class Schema:
     age: number
     sex: category of 2 levels (f, m)
     sick: target
-    >>> transformer = table.schema.transformer()
-    >>> transformer.fit_transform(table.X)
+    >>> encoder = TableEncoder(schema=table.schema)
+    >>> encoder.fit_transform(table.X)
     array([[30.,  1.,  0.],
            [40.,  0.,  1.],
            [40.,  1.,  0.],
            [50.,  0.,  1.]])
-    >>> table.schema.feature_names_out(transformer)
+    >>> encoder.get_feature_names_out().tolist()
     ['age', 'sex=f', 'sex=m']
     """
 
@@ -161,6 +165,11 @@ class Schema:
         """The columns in use."""
         return tuple(column for column in self.columns if column.used)
 
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        """The columns in use by their names."""
+        return {column.name: column for column in self.used}
+
     @property
     def feature_names(self) -> list[str] | None:
         """Names of the columns in use, or None if they have none."""
@@ -172,86 +181,24 @@ class Schema:
         return any(column.kind is Kind.CATEGORY for column in self.used)
 
     @property
-    def is_missing(self) -> frozenset[str]:
-        """The markers of missing values as a set."""
-        return frozenset((*self.na_values, ""))
-
-    def transformer(self, by: str = "place") -> ColumnTransformer:
-        """The transformer that fills in missing values and encodes categories.
-
-        Parameters
-        ----------
-        by : {"place", "name"}, default="place"
-            How it finds its columns: by position in the matrix of a `Table`, or by name
-            in a DataFrame with categories as strings.
-
-        Returns
-        -------
-        ColumnTransformer
-            Not fitted. Numbers come first, then a column of 0 and 1 for each level.
-        """
-        from sklearn.compose import ColumnTransformer
-        from sklearn.impute import SimpleImputer
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import OneHotEncoder
-
-        check_choice("by", by, ("place", "name"))
-        if not self.columns:
-            keys, coded = list(range(self.n_columns)), []
-        else:
-            pairs = [(c.name if by == "name" else j, c) for j, c in enumerate(self.used)]
-            keys = [key for key, c in pairs if c.kind is not Kind.CATEGORY]
-            coded = [key for key, c in pairs if c.kind is Kind.CATEGORY]
-        impute = self.missing == "impute"
-        encoder = OneHotEncoder(
-            handle_unknown="infrequent_if_exist", min_frequency=RARE, sparse_output=False
-        )
-        fill = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-        parts = []
-        if keys:
-            parts.append(("numbers", median_imputer() if impute else "passthrough", keys))
-        if coded:
-            parts.append(("categories", make_pipeline(fill, encoder) if impute else encoder, coded))
-        return ColumnTransformer(parts, verbose_feature_names_out=False)
-
-    def feature_names_out(self, transformer: ColumnTransformer) -> list[str]:
-        """Names of the columns that a fitted transformer makes, such as "sex=f"."""
-        categories = [column for column in self.used if column.kind is Kind.CATEGORY]
-        names = [column.name for column in self.used if column.kind is not Kind.CATEGORY]
-        if not categories:
-            return names
-        encoder = transformer.named_transformers_["categories"]
-        encoder = encoder[-1] if hasattr(encoder, "steps") else encoder
-        rare = encoder.infrequent_categories_
-        for column, codes, few in zip(categories, encoder.categories_, rare, strict=True):
-            together = set() if few is None else set(few.tolist())
-            levels = [code for code in codes.tolist() if code not in together]
-            names += [f"{column.name}={_level(column, code)}" for code in levels]
-            names += [f"{column.name}=rare levels"] if together else []
-        return names
-
-    def rare_levels(self, X: Any) -> dict[str, list[str]]:
-        """Levels of each category that are rare among the rows of X, and so put together."""
-        found = {}
-        for j, column in enumerate(self.used):
-            if column.kind is Kind.CATEGORY:
-                codes = X[:, j][~np.isnan(X[:, j])].astype(int)
-                counts = np.bincount(codes, minlength=len(column.levels))
-                few = np.flatnonzero((counts > 0) & (counts < RARE * X.shape[0]))
-                if len(few):
-                    found[column.name] = [column.levels[k] for k in few]
-        return found
+    def plain(self) -> bool:
+        """Whether all columns in use are plain numbers, so that a matrix of numbers will do."""
+        return all(column.plain for column in self.used)
 
     def to_dict(self) -> dict[str, Any]:
         """The schema as JSON can hold it; columns of numbers take no more than their names."""
-        plain = [
-            column.used and column.kind is Kind.NUMBER and not column.levels
-            for column in self.columns
-        ]
+        plain = [column == Column(column.name, Kind.NUMBER) for column in self.columns]
         return {
             "names": [column.name for column in self.columns],
             "special": {
-                str(j): [c.kind.value, c.used, list(c.levels), c.why]
+                str(j): [
+                    c.kind.value,
+                    c.used,
+                    list(c.levels),
+                    c.why,
+                    c.decimal,
+                    c.unit,
+                ]
                 for j, c in enumerate(self.columns)
                 if not plain[j]
             },
@@ -278,11 +225,14 @@ class Schema:
     def _checked(cls, content):
         names, special = _strings(content["names"]), content["special"]
         columns = [Column(name, Kind.NUMBER) for name in names]
-        for place, (kind, used, levels, why) in special.items():
+        for place, (kind, used, levels, why, decimal, unit) in special.items():
             j = int(place)
             if not 0 <= j < len(names) or type(used) is not bool:
                 raise TypeError("a column is missing")
-            columns[j] = Column(names[j], Kind(kind), used, _strings(levels), str(why))
+            if decimal not in (".", ","):
+                raise TypeError("a decimal sign is wrong")
+            words = _strings([why, decimal, unit])
+            columns[j] = Column(names[j], Kind(kind), used, _strings(levels), *words)
         levels = content["target_levels"]
         schema = cls(
             tuple(columns),
@@ -301,22 +251,11 @@ class Schema:
         return schema
 
 
-def median_imputer():
-    """What fills in the missing values of numbers."""
-    from sklearn.impute import SimpleImputer
-
-    return SimpleImputer(strategy="median", keep_empty_features=True)
-
-
 def numbers_schema(names: Sequence[str] | None, n_columns: int, **fields: Any) -> Schema:
     """The schema of a matrix of numbers."""
     if names is None:
         return Schema((), n_columns, named=False, **fields)
     return Schema(tuple(Column(name, Kind.NUMBER) for name in names), n_columns, **fields)
-
-
-def _level(column, code):
-    return column.levels[int(code)] if 0 <= code < len(column.levels) else f"level {code:g}"
 
 
 def _strings(values: Iterable[Any]) -> tuple[str, ...]:

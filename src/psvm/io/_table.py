@@ -38,6 +38,9 @@ class ReadOptions:
     types: Any = None
     leave_out: bool = True
     sheet: Any = None
+    skip_lines: Any = None
+    typed: bool = False
+    """Whether numbers have types of their own, so that they do not tell how others are written."""
     raw: bool = False
     """Whether the columns as they were read are wanted, a `Raw` where there is one."""
 
@@ -97,6 +100,14 @@ class ReadOptions:
             object.__setattr__(self, name, value)
 
 
+class Coded(np.ndarray):
+    """Columns of a table that are not all plain numbers: categories as the places of their levels.
+
+    Only a `TableEncoder` with the schema of the table knows what it means. Some of its rows are
+    such a matrix again, also in other processes.
+    """
+
+
 @dataclass(eq=False)
 class Table:
     r"""Data from a file.
@@ -104,7 +115,8 @@ class Table:
     Attributes
     ----------
     X : ndarray of float64, csr_array, or object array of strings
-        Rows are the samples; sequences of a FASTA file are strings.
+        Rows are the samples; sequences of a FASTA file are strings. With a schema, categories are
+        the places of their levels, for `TableEncoder`.
     y : ndarray or None
         The target: integers, floats, or strings.
     feature_names : list of str or None

@@ -35,7 +35,7 @@ def read_workbook(path, options):
     for row in rows:
         writer.writerow([_text(cell) for cell in row])
     data = text.getvalue().encode()
-    plain = replace(options, delimiter=",", decimal=".", encoding="auto")
+    plain = replace(options, delimiter=",", encoding="auto", typed=True)
     table = read_text(lambda: SheetSource(path, data), plain)
     table.format = "xlsx"
     notes = [note for note in table.detection if not note.startswith("The delimiter is")]

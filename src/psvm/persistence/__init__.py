@@ -4,7 +4,7 @@ from ._errors import ModelFileError
 from ._export_numpy import export_numpy
 from ._export_text import export_text
 from ._known import register, trusted_types
-from ._models import load, load_schema, model_info, save
+from ._models import load, model_info, save
 from ._moments import file_kind, load_moments, load_plan, save_moments, save_plan
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "load",
     "load_moments",
     "load_plan",
-    "load_schema",
     "model_info",
     "register",
     "save",

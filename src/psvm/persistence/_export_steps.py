@@ -16,6 +16,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from ..io import TableEncoder
 from ..selection import KnockoffSelector, PSVMSelector, StabilitySelector, floored_log2
 
 IGNORED, REFUSED = -1, -2
@@ -179,6 +180,14 @@ class StepWriter:
         for _, part in step.steps:
             self.write(part, X)
 
+    def _of_table(self, step, X):
+        if not step.schema_.plain:
+            raise TypeError(
+                "The columns of a table that are not plain numbers cannot be written as NumPy code."
+            )
+        if step.transformer_ is not None:
+            self.write(step.transformer_, X)
+
 
 _METHODS = (
     ((StandardScaler, RobustScaler), StepWriter._scale),
@@ -193,6 +202,7 @@ _METHODS = (
     ((OneHotEncoder,), StepWriter._encode),
     ((ColumnTransformer,), StepWriter._split),
     ((Pipeline,), StepWriter._run),
+    ((TableEncoder,), StepWriter._of_table),
 )
 
 

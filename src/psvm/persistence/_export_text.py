@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Estimator
 from .._validation import check_has, check_list
 from ..estimators import PER_COLUMN, BasePSVM, support_values
+from ..io import TableEncoder
 from ..matrix import as_dense
 from ._models import summarise
 
@@ -70,6 +71,9 @@ def export_text(
 
 def _as_text(model, before=(), names=None, called=None):
     """The text of one estimator, which comes after some others."""
+    if isinstance(model, TableEncoder):
+        columns = [f"  {column}" for column in model.schema_.used]
+        return "\n".join(["TableEncoder", "", "columns", *columns]) + "\n"
     lines = [f"{type(model).__name__} (psvm {version('psvm')})", "", "parameters"]
     lines += [f"  {name} = {value!r}" for name, value in model.get_params(deep=False).items()]
     lines += ["", "result"]

@@ -22,9 +22,10 @@ from .. import (
     sphered,
 )
 from .._validation import shown
+from ..io import TableEncoder
 from ..kernels import Kernel
 from ..selection import floored_log2
-from ._registry import Entry, Registry
+from ._registry import Entry, Registry, SchemaEntry
 from ._sklearn import ENTRIES
 from ._skops import names_of
 
@@ -55,6 +56,8 @@ def _own():
                 continue
             if name in room.__all__ or not issubclass(cls, BaseEstimator):
                 yield Entry(f"{room.__name__}.{name}", cls)
+    yield SchemaEntry()
+    yield Entry("psvm.io.TableEncoder", TableEncoder)
 
 
 def trusted_types() -> list[str]:

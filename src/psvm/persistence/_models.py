@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Estimator, StrPath
-from .._validation import check_path, shown
+from .._validation import check_path
 from ..estimators import unwrap
-from ..io import Schema
+from ..io import TableEncoder
 from ._codec import Decoder, Encoder
 from ._container import DIGEST, read_container, why, write_container
 from ._errors import ModelFileError
@@ -29,7 +29,6 @@ def save(
     path: StrPath,
     *,
     extra: Mapping[str, Any] | None = None,
-    schema: Schema | None = None,
 ) -> None:
     """Write a fitted model to a file without pickle.
 
@@ -44,9 +43,6 @@ def save(
     path : str or path-like
     extra : dict, default=None
         Anything that JSON can hold; `psvm.persistence.model_info` returns it.
-    schema : psvm.io.Schema, default=None
-        Description of the columns of the data; `psvm.persistence.load_schema` returns it, and
-        ``psvm predict`` applies it to new files.
 
     Examples
     --------
@@ -69,8 +65,6 @@ def save(
         json.dumps(extra, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"extra must be something that JSON can hold. {error}") from error
-    if schema is not None and not isinstance(schema, Schema):
-        raise TypeError(f"schema must be a psvm.io.Schema or None, got {shown(schema)}.")
     encoder = Encoder(registry())
     encoded = encoder.encode(model, "the model")
     metadata = {
@@ -79,7 +73,6 @@ def save(
         "numpy": np.__version__,
         "not_kept": encoder.not_kept,
         "extra": extra,
-        "schema": None if schema is None else schema.to_dict(),
         "model": encoded,
     }
     write_container(path, metadata, encoder.arrays, make=_made)
@@ -118,37 +111,6 @@ def load(path: StrPath) -> Estimator:
     check_path("path", path)
     metadata, arrays = read_container(path)
     return _decode(path, metadata, arrays)
-
-
-def load_schema(path: StrPath) -> Schema | None:
-    """Description of the columns of a model's data, if its file has one.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    psvm.io.Schema or None
-
-    Examples
-    --------
-    >>> import pathlib, tempfile, psvm, psvm.persistence
-    >>> from psvm.io import Column, Kind, Schema
-    >>> model = psvm.PSVR(kernel="linear", epsilon=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "line.psvm")
-    ...     psvm.save(model, path, schema=Schema((Column("dose", Kind.NUMBER),), 1))
-    ...     psvm.persistence.load_schema(path).feature_names
-    ['dose']
-    """
-    check_path("path", path)
-    metadata, _ = read_container(path)
-    content = metadata.get("schema")
-    try:
-        return None if content is None else Schema.from_dict(content)
-    except ValueError as error:
-        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
 def _decode(path, metadata, arrays):
@@ -230,7 +192,7 @@ def model_info(path: StrPath) -> dict[str, Any]:
         "arrays": {"number": len(arrays), "bytes": sum(a.nbytes for a in arrays)},
         "not_kept": metadata.get("not_kept", []),
         "extra": metadata.get("extra"),
-        "schema": metadata.get("schema"),
+        "schema": _schema(model),
     }
 
 
@@ -238,6 +200,12 @@ def _public_name(cls):
     """The name of a class without the private modules on the way."""
     parts = [part for part in cls.__module__.split(".") if not part.startswith("_")]
     return ".".join([*parts, cls.__qualname__])
+
+
+def _schema(model):
+    """What the model knows of the columns of its tables, as JSON can hold it."""
+    first = next((step for _, step in unwrap(model).steps), None)
+    return first.schema_.to_dict() if isinstance(first, TableEncoder) else None
 
 
 SUMMARY = (

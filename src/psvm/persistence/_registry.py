@@ -7,6 +7,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from .._fitted import check_fitted, state_of, written
+from ..io import Schema
 from ..kernels import Kernel
 from ._errors import CannotSave, ModelFileError
 
@@ -212,3 +213,20 @@ class _FunctionEntry:
 
     def encode(self, encoder, value, where):
         return {"type": "function", "name": self.name}
+
+
+@dataclasses.dataclass(frozen=True)
+class SchemaEntry:
+    """How the description of the columns of a table is written: as the schema says itself."""
+
+    name: str = "psvm.io.Schema"
+    cls: type = Schema
+
+    def encode(self, encoder, value, where):
+        """Its content in place of attributes."""
+        content = encoder.encode(value.to_dict(), where)
+        return {"type": "object", "class": self.name, "params": {}, "state": content}
+
+    def decode(self, decoder, value):
+        """The schema, which checks itself."""
+        return Schema.from_dict(decoder.decode(value["state"]))

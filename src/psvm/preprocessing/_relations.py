@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._fitted import ArrayOf, Count, Maybe
 from .._parameters import Choice, Either, Flag, Number, check_parameters
 from .._typing import ArrayLike
-from .._validation import check_vector, validate_data
+from .._validation import check_alignment, check_vector, validate_data
 
 LARGEST = 1e150
 """Distances whose squares, and sums of them, are numbers."""
@@ -72,6 +72,7 @@ class _Pairwise(OneToOneFeatureMixin, TransformerMixin, BaseEstimator, ABC):
         ndarray of shape (n_train, n_train)
         """
         check_parameters(self)
+        check_alignment(X)
         A = validate_data(self, X, dtype=np.float64)
         if A.shape[0] != A.shape[1]:
             raise ValueError(

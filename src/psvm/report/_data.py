@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 
 from ..estimators import unwrap_psvm
-from ..io import find_warnings, is_numeric
+from ..io import TableEncoder, find_warnings, is_numeric
 from ..matrix import storage_of, stored_values
 
 FEW_ROWS = 30
@@ -31,14 +31,14 @@ def check_names(X, columns, rows):
             )
 
 
-def as_numbers(model, X, names, schema):
+def as_numbers(model, X, names):
     """X as a matrix of numbers with the names of its columns: categories are encoded."""
     steps = unwrap_psvm(model).steps
-    if not steps or not isinstance(steps[0][1], ColumnTransformer):
+    if not steps or not isinstance(steps[0][1], ColumnTransformer | TableEncoder):
         return X, names
     first = steps[0][1]
-    if schema is not None:
-        return first.transform(X), schema.feature_names_out(first)
+    if isinstance(first, TableEncoder) and first.schema_.plain:
+        return X, names
     return first.transform(X), [str(name) for name in first.get_feature_names_out()]
 
 

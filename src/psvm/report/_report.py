@@ -7,6 +7,7 @@ import os
 import platform
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -17,6 +18,7 @@ from .._progress import progress
 from .._typing import ArrayLike, Estimator, MatrixLike, StrPath
 from .._validation import (
     check_flag,
+    check_has,
     check_integer,
     check_list,
     check_members,
@@ -28,7 +30,7 @@ from .._validation import (
 )
 from ..estimators import is_measured, solutions, unwrap_psvm
 from ..evaluation import cross_validate
-from ..io import Schema, atomic_write, is_numeric
+from ..io import atomic_write, is_numeric
 from ..matrix import fill_missing, stored_parts
 from ..selection import StabilitySelector, rank_features
 from . import _sections as sections
@@ -49,8 +51,8 @@ def write_report(
     title: str | None = None,
     feature_names: Sequence[str] | None = None,
     row_names: Sequence[str] | None = None,
-    schema: Schema | None = None,
     cv: int = 5,
+    positive: Any = None,
     n_features: int = 10,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -80,10 +82,10 @@ def write_report(
         Names of the columns; those of a DataFrame by default.
     row_names : sequence of str, default=None
         Names of the rows, used for support objects; numbers from 1 by default.
-    schema : psvm.io.Schema, default=None
-        Description of the columns of X, if the model begins with its transformer.
     cv : int, default=5
         Number of folds.
+    positive : label, default=None
+        Of two classes the one that is looked for, see `psvm.evaluation.cross_validate`.
     n_features : int, default=10
         Number of top features.
     random_state : int, default=0
@@ -120,6 +122,7 @@ def write_report(
     """
     check_matplotlib("The report")
     check_path("path", path)
+    check_has("model", model, "fit")
     check_text("title", title)
     check_text("command", command)
     for note in notes if isinstance(notes, tuple) and not notes else check_list("notes", notes):
@@ -130,8 +133,6 @@ def write_report(
         feature_names = check_list("feature_names", feature_names)
     if row_names is not None:
         row_names = check_list("row_names", row_names)
-    if schema is not None and not isinstance(schema, Schema):
-        raise TypeError(f"schema must be a psvm.io.Schema or None, got {shown(schema)}.")
     check_integer("random_state", random_state)
     check_flag("verbose", verbose)
     check_members("y", y)
@@ -148,8 +149,8 @@ def write_report(
             title=title,
             names=feature_names,
             rows=row_names,
-            schema=schema,
             cv=cv,
+            positive=positive,
             n_features=n_features,
             random_state=random_state,
             n_jobs=n_jobs,
@@ -160,7 +161,7 @@ def write_report(
         if page is not None:
             explored = explore(
                 X, y, model=model, title=title, cv=cv, feature_names=feature_names,
-                row_names=row_names, schema=schema,
+                row_names=row_names,
             )  # fmt: skip
             explored.save(page)
     text = render(report)
@@ -182,13 +183,13 @@ def _beside(interactive, path):
 
 
 def _make(
-    model, X, y, *, title, names, rows, schema, command, notes, page, cv, n_features, **options
+    model, X, y, *, title, names, rows, command, notes, page, cv, positive, n_features, **options
 ):
     y, classifier = np.asarray(y), is_classifier(model)
     check_names(X, names, rows)
-    numbers, names = as_numbers(model, X, names, schema)
+    numbers, names = as_numbers(model, X, names)
     parts = unwrap_psvm(model, names, rows)
-    result = cross_validate(model, X, y, cv=cv, **options)
+    result = cross_validate(model, X, y, cv=cv, positive=positive, **options)
     scaled = len(parts.steps) > 0 or is_measured(parts.machine)
     warnings = suspicions(numbers, y, classifier, names, scaled=scaled)
     found = [

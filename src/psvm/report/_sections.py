@@ -85,9 +85,14 @@ def _figures(result):
     if result.r2 is not None:
         rows.append(["R2", f"{result.r2:.3g}"])
     if result.sensitivity is not None:
-        other, positive = (shorten(name) for name in result.classes)
+        names = sorted(result.classes.tolist(), key=lambda label: label == result.positive)
+        other, positive = map(shorten, names)
         rows.append([f"sensitivity: {positive} found", percent(result.sensitivity)])
         rows.append([f"specificity: {other} found", percent(result.specificity)])
+    for name, value in result.ranking.items():
+        in_percent = name == "balanced_accuracy"
+        shown = percent(value / 100) if in_percent else f"{value:.3g}"
+        rows.append([name.replace("_", " "), shown])
     return rows
 
 
@@ -97,7 +102,7 @@ def _class_figures(result):
     if len(labels) <= MANY_CLASSES:
         blocks.append(_confusion_figure(result, labels))
     if len(labels) == 2 and result.scores is not None and result.scores.ndim == 1:
-        blocks.append(_roc_figure(result, labels))
+        blocks.append(_roc_figure(result))
     return blocks
 
 
@@ -119,16 +124,15 @@ def _confusion_figure(result, labels):
     )
 
 
-def _roc_figure(result, labels):
+def _roc_figure(result):
     area = []
 
     def paint(ax):
         display = RocCurveDisplay.from_predictions(
-            result.y, result.scores, pos_label=labels[1], ax=ax, plot_chance_level=True,
-            name="P-SVM",
-        )  # fmt: skip
+            result.truth, result.positive_scores, ax=ax, plot_chance_level=True, name="P-SVM"
+        )
         area.append(display.roc_auc)
-        name = label(labels[1], 16)
+        name = label(result.positive, 16)
         ax.set(xlabel=f"others taken for {name}", ylabel=f"share of {name} found")
 
     svg = draw(paint, (4.6, 4.2))

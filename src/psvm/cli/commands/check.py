@@ -6,6 +6,8 @@ from .. import _options as options
 
 MOST_COLUMNS = 60
 """Columns that are all listed; of more, those that are used as numbers are counted."""
+MOST_TRIES = 4
+"""Descriptions of a file after each of which more options are advised."""
 TARGETS = ("target", "class", "label", "outcome", "diagnosis", "response", "y")
 """Names that a target often has."""
 
@@ -32,11 +34,12 @@ def command(run):
     from .._read import reading_options
 
     target = run.params["target"]
+    reading = reading_options(run.params)
     with run.watched():
-        found = describe_file(run.params["data"], target=target, **reading_options(run.params))
+        found = describe_file(run.params["data"], target=target, **reading)
         if found.n_rows == 0 and target is not None and target.removeprefix("-").isdigit():
-            by_place = reading_options(run.params) | {"target": int(target)}
-            found = describe_file(run.params["data"], **by_place)
+            target = int(target)
+            found = describe_file(run.params["data"], target=target, **reading)
     if found.n_rows:
         run.show(f"{found.n_rows} rows, {len(found.columns)} columns" * bool(found.columns)
                  or f"{found.n_rows} rows")  # fmt: skip
@@ -49,7 +52,8 @@ def command(run):
     for finding in found.findings:
         run.show(as_options(str(finding)))
     readable = all(f.severity is not Severity.ERROR for f in found.findings)
-    command = _command(run, found)
+    with run.watched():
+        command = _command(run, found, target, reading)
     if command:
         run.show(f"next: {command}")
     run.results |= {
@@ -75,7 +79,10 @@ def command(run):
 
 def _show_columns(run, columns):
     """The data dictionary."""
-    plain = [c for c in columns if c.use == "used" and c.kind.value == "number"]
+    plain, others = [], []
+    for column in columns:
+        numbers = column.use == "used" and column.kind.value == "number"
+        (plain if numbers else others).append(column)
     shown = columns
     if len(columns) > MOST_COLUMNS:
         gaps = [c.missing for c in plain]
@@ -84,36 +91,64 @@ def _show_columns(run, columns):
                 f"{len(plain)} columns of numbers are used, such as {plain[0].name} "
                 f"({plain[0].values}); missing in them: at most {max(gaps):.1f} %"
             )
-        shown = [c for c in columns if c not in plain][:MOST_COLUMNS]
-        others = len(columns) - len(plain)
-        if others > MOST_COLUMNS:
-            run.show(f"{others} other columns, the first {MOST_COLUMNS} of them:")
+        shown = others[:MOST_COLUMNS]
+        if len(others) > MOST_COLUMNS:
+            run.show(f"{len(others)} other columns, the first {MOST_COLUMNS} of them:")
     rows = [(c.name, c.kind.value, c.values, f"{c.missing:.1f} %", c.use) for c in shown]
     if rows:
         run.table("Columns", ["column", "type", "values", "missing", "use"], rows)
 
 
-def _command(run, found):
-    """The command that fits a model, with the options that the file needs; None if unknown."""
+def _command(run, found, target, reading):
+    """The command that fits a model, with all that the file needs; None if none is known to work.
+
+    What is advised is tried: the file is described again with it.
+    """
     import shlex
+
+    from ...io import Severity, describe_file
 
     if not found.n_rows or found.options is None:
         return None
-    given = [a for a in run.ctx.obj[1:] if a not in ("--json", "-q", "--quiet", "-v", "--verbose")]
-    words = ["psvm", "fit", *given]
+    more = []
     if found.target is None:
         names = [c.name for c in found.columns if c.kind.value != "identifier"]
         if not names:
             return None
         likely = [name for name in names if name.lower() in TARGETS]
-        words += ["--target", likely[0] if likely else names[-1]]
-    advice = found.options
-    if "missing" in advice and "--missing" not in given:
-        words += ["--missing", {"nan": "impute"}.get(advice["missing"], advice["missing"])]
-    for marker in dict.fromkeys(advice.get("na_values", ())):
+        target = likely[0] if likely else names[-1]
+        more = ["--target", target]
+        found = describe_file(run.params["data"], target=target, **reading)
+    advised = {}
+    for _ in range(MOST_TRIES):
+        if all(finding.severity is not Severity.ERROR for finding in found.findings):
+            break
+        wanted = _merged(advised, found.options or {})
+        if wanted == advised:
+            return None
+        advised = wanted
+        options = _merged(reading, advised)
+        found = describe_file(run.params["data"], target=target, **options)
+    else:
+        return None
+    given = [a for a in run.ctx.obj[1:] if a not in ("--json", "-q", "--quiet", "-v", "--verbose")]
+    words = ["psvm", "fit", *given, *more]
+    if "missing" in advised:
+        words += ["--missing", {"nan": "impute"}.get(advised["missing"], advised["missing"])]
+    for marker in dict.fromkeys(advised.get("na_values", ())):
         words += ["--na-values", marker]
-    for name, kind in advice.get("types", {}).items():
+    for name, kind in advised.get("types", {}).items():
         words += ["--type", f"{name}={kind}"]
-    for name in advice.get("ignore", ()):
-        words += ["--ignore", name]
     return shlex.join([*words, "--model", "m.psvm"])
+
+
+def _merged(options, advice):
+    """Options with those of an advice, which add to lists and dicts."""
+    found = dict(options)
+    for name, value in advice.items():
+        if name == "na_values":
+            value = list(dict.fromkeys([*(found.get(name) or ()), *value]))
+        elif name == "types":
+            value = {**(found.get(name) or {}), **value}
+        found[name] = value
+    return found

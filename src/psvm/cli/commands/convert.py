@@ -81,14 +81,13 @@ def _convert_model(run, data, output):
 def _names(path, model):
     """What a file calls the features and support objects of its model."""
     from ...estimators import unwrap
-    from ...persistence import load_schema, model_info
+    from ...io import TableEncoder
+    from ...persistence import model_info
 
-    schema, extra = load_schema(path), model_info(path)["extra"] or {}
-    if schema is None:
+    steps, extra = unwrap(model).steps, model_info(path)["extra"] or {}
+    if not steps or not isinstance(steps[0][1], TableEncoder):
         return {}
-    names = schema.feature_names
-    if schema.has_categories:
-        names = schema.feature_names_out(unwrap(model).steps[0][1])
+    names = steps[0][1].get_feature_names_out().tolist()
     return {"feature_names": names, "support_names": extra.get("support") or _used(model, names)}
 
 

@@ -14,6 +14,7 @@ from .. import _options as options
 @options.data
 @options.target
 @options.folds
+@options.positive
 @click.option("--output", type=options.OUTPUT, help="A CSV file for the predictions of all folds.")
 @options.modelling
 @options.reading
@@ -35,7 +36,8 @@ def command(run):
     model = make_model(run, table, task)
     with run.watched():
         result = cross_validate(
-            model, table.X, y, cv=run.params["folds"], random_state=run.seed, n_jobs=run.jobs,
+            model, table.X, y, cv=run.params["folds"], positive=run.params["positive"],
+            random_state=run.seed, n_jobs=run.jobs,
         )  # fmt: skip
     describe_cross_validation(run, result)
     if result.constant:

@@ -56,7 +56,7 @@ def command(run):
         page = explore(
             table.X, y, model=model, cv=params["folds"], max_features=params["max_features"],
             title=f"{target} in {table.source.rsplit('/', 1)[-1]}", target_name=target,
-            feature_names=feature_names(table), row_names=table.row_labels, schema=table.schema,
+            feature_names=feature_names(table), row_names=table.row_labels,
         )  # fmt: skip
         path = page.save(params["output"])
     run.wrote(path)

@@ -23,6 +23,7 @@ from .. import _options as options
 @click.option("--cv/--no-cv", default=True, show_default=True,
               help="Cross-validate, to estimate the error of the model.")  # fmt: skip
 @options.folds
+@options.positive
 @options.probability
 @options.modelling
 @click.option("--held-out", type=click.Choice(["fold", "site"]), default="fold",
@@ -83,7 +84,13 @@ def _cross_validate(run, model, X, y):
     try:
         with run.watched():
             result = cross_validate(
-                model, X, y, cv=run.params["folds"], random_state=run.seed, n_jobs=run.jobs
+                model,
+                X,
+                y,
+                cv=run.params["folds"],
+                positive=run.params["positive"],
+                random_state=run.seed,
+                n_jobs=run.jobs,
             )
     except ValueError as error:
         run.warn(f"The model could not be cross-validated: {error}")

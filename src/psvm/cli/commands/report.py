@@ -25,6 +25,7 @@ from .. import _options as options
 @click.option("--interactive", is_flag=True,
               help="Write an interactive page beside it, to which figures are linked.")  # fmt: skip
 @options.folds
+@options.positive
 @options.probability
 @options.modelling
 @options.reading
@@ -67,9 +68,9 @@ def command(run):
             model, table.X, y, params["output"],
             title=f"{table.target_name or 'target'} in {table.source.rsplit('/', 1)[-1]}",
             feature_names=feature_names(table), row_names=table.row_labels,
-            schema=table.schema, cv=params["folds"],
-            n_features=params["n_features"], random_state=run.seed, n_jobs=run.jobs,
-            command=run.command, interactive=page, notes=run.said,
+            cv=params["folds"], positive=params["positive"], n_features=params["n_features"],
+            random_state=run.seed, n_jobs=run.jobs, command=run.command, interactive=page,
+            notes=run.said,
         )  # fmt: skip
     run.wrote(params["output"])
     run.results["output"] = params["output"]

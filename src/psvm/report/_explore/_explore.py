@@ -25,7 +25,6 @@ from ..._validation import (
     check_rows,
     check_text,
 )
-from ...io import Schema
 from .._page import asset
 from .._single_page import single_page
 from ._contents import contents
@@ -104,7 +103,6 @@ def explore(
     target_name: str = "y",
     feature_names: Sequence[str] | None = None,
     row_names: Sequence[str] | None = None,
-    schema: Schema | None = None,
     verbose: bool = False,
 ) -> Exploration:
     """Make one interactive page: move epsilon and see what is selected and what it says.
@@ -143,8 +141,6 @@ def explore(
         Names of the columns; those of a DataFrame by default.
     row_names : sequence of str, default=None
         Names of the rows; their numbers from 1 by default.
-    schema : psvm.io.Schema, default=None
-        What the columns of X are, if the model begins with its transformer.
     verbose : bool, default=False
         Show progress on stderr, if it takes more than two seconds.
 
@@ -171,15 +167,12 @@ def explore(
     check_positive_integer("max_features", max_features)
     check_number("min_ratio", min_ratio, above=0, below=1)
     check_flag("verbose", verbose)
-    check_kind("schema", schema, Schema, none=True)
     names = None if feature_names is None else check_list("feature_names", feature_names)
     rows = None if row_names is None else check_list("row_names", row_names)
     check_members("y", y)
     X = check_rows(X, y)
     with threads(), progress("explore", verbose):
-        subject = make_subject(
-            model, X, y, names=names, rows=rows, schema=schema, target=target_name
-        )
+        subject = make_subject(model, X, y, names=names, rows=rows, target=target_name)
         machines = make_machines(
             subject.K,
             subject.own,

@@ -66,11 +66,11 @@ class Subject:
     """The line of Python for each machine."""
 
 
-def make_subject(model, X, y, *, names, rows, schema, target):
+def make_subject(model, X, y, *, names, rows, target):
     """The subject of a page."""
     model, chosen = _fitted(_default_model(y) if model is None else model, X, y)
     check_names(X, names, rows)
-    numbers, names = as_numbers(model, X, names, schema)
+    numbers, names = as_numbers(model, X, names)
     parts = unwrap_psvm(model, names, rows)
     machine = parts.machine
     if getattr(machine, "class_weight", None) is not None:
