@@ -13,6 +13,7 @@ from .._parameters import Integer
 from ..matrix import Standardized
 from ..problem import Problem, kkt_violation
 from ._clock import Clock
+from ._descent import Descent
 from ._solution import Solution, Status
 from ._solver import Solver
 
@@ -27,7 +28,17 @@ SAMPLE = 256
 FAIR = 3.0
 """Factor by which the sampled rows of a column may miss their share of its norm."""
 SWEEPS = 5
-"""Sweeps of coordinate descent before the exact method."""
+"""Sweeps of coordinate descent over the products before the exact method."""
+DESCENT, AGAIN = 10, 2
+"""Sweeps over the columns for which descent is tried, where the exact method would cost more of
+them; and the factor by which W has to grow before that happens again after it was too slow."""
+NEAR_ENOUGH = 0.1
+"""Violation that descent leaves, as a share of the largest of the whole problem."""
+FACTOR, SMALL = 24.0, 10.0
+"""Cube of the size of W over the work for a factor, and square root of that for the sweeps over
+the products and the Newton steps, as shares of it."""
+PRODUCTS = 128 * 2**20
+"""Bytes of products of columns beyond which only descent is left, unless the columns need more."""
 EXACT = 0.3
 """Violation left in the small problem, as a share of the one allowed: room for rounding."""
 LOOSE = 0.01
@@ -169,6 +180,32 @@ class Workspace:
         """``y - K̃_W alpha_W``."""
         return y - self._columns.matvec(alpha[self.index])
 
+    @property
+    def entries(self):
+        """Stored entries of the columns of W."""
+        return self._columns.entries
+
+    @property
+    def missing(self):
+        """Sweeps over W that cost as much as what the exact method still has to form."""
+        n = len(self.index)
+        work = self._columns.work(self.small.n) + n**3 / FACTOR + SMALL * n**2
+        return work / max(4 * self.entries, 1)
+
+    @property
+    def formable(self):
+        """Whether the products of W need little memory, or no more than its columns."""
+        return 8 * len(self.index) ** 2 <= max(PRODUCTS, 8 * self.entries)
+
+    def form(self):
+        """Form the products of the columns that have none."""
+        if self.small.n < len(self.index):
+            self.small.extend(self._columns.products(self.small.n))
+
+    def descent(self, alpha, r, F, C, epsilon):
+        """A `Descent` of the variables of W."""
+        return Descent(self._columns, alpha[self.index], r.copy(), F[self.index], C, epsilon)
+
     def take_whole(self):
         """Add all columns that have variance; their copies are not needed then."""
         self.index = np.flatnonzero(self.K.norms > 0)
@@ -180,8 +217,8 @@ class Workspace:
         self.n_added += len(self.index)
 
     def extend(self, new):
-        """Add the columns `new` of K."""
-        self.small.extend(np.asfortranarray(self._columns.extend(new)))
+        """Add the columns `new` of K; `form` is for their products."""
+        self._columns.extend(new)
         self.index = np.concatenate([self.index, new])
         self.member[new] = True
         self.n_added += len(new)
@@ -192,7 +229,7 @@ class Workspace:
         self.member[self.index[~mask]] = False
         self._columns.keep(kept)
         self.index = self.index[kept]
-        self.small.keep(kept)
+        self.small.keep(kept[kept < self.small.n])
 
 
 class _WorkingSetRun:
@@ -204,6 +241,7 @@ class _WorkingSetRun:
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
         self.smallest = self.lowest = np.inf
+        self.retry = 0  # size of W from which descent is tried
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
         self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
@@ -272,13 +310,52 @@ class _WorkingSetRun:
 
     def solve_small(self, worst):
         """Minimise over W, the other variables fixed."""
+        W = self.workspace
+        if W.whole:
+            return self.solve_exactly(worst, SWEEPS)
+        sweeps, affordable = SWEEPS, W.formable
+        if not affordable or (len(W.index) >= self.retry and W.missing > DESCENT):
+            if self.descend(worst, W.missing if affordable else np.inf):
+                return None
+            if self.clock.over:
+                return Status.MAX_TIME
+            if not W.formable:
+                return None
+            self.retry, sweeps = AGAIN * len(W.index), 0
+        return self.solve_exactly(worst, sweeps)
+
+    def descend(self, worst, budget):
+        """Descend over W; whether that was enough."""
+        problem, W = self.problem, self.workspace
+        threshold = max(EXACT * self.threshold, NEAR_ENOUGH * worst)
+        descent = W.descent(self.alpha, self.r, self.F, problem.C, problem.epsilon)
+        reached = descent.run(threshold, 4 * W.entries * budget, lambda: self.clock.over)
+        self.alpha[W.index], self.F[W.index] = descent.alpha, descent.F
+        if reached:
+            self.batch = max(self.batch, np.count_nonzero(descent.alpha))
+        else:
+            self.drop(descent)
+        return reached
+
+    def drop(self, descent):
+        """Let variables leave W at which there is nothing to do, before products are formed."""
+        W = self.workspace
+        d = kkt_violation(descent.alpha, descent.F, self.problem.C, self.problem.epsilon)
+        idle = (descent.alpha == 0) & (d <= 0)
+        idle[: W.small.n] = False
+        if idle.any():
+            W.keep(~idle)
+
+    def solve_exactly(self, worst, sweeps):
+        """Solve the problem of W by products of its columns."""
         small, problem, index = self.workspace.small, self.problem, self.workspace.index
+        self.workspace.form()
         small.alpha[:] = self.alpha[index]
         small.F[:] = self.F[index]
         threshold = EXACT * self.threshold
         if not self.workspace.whole:
             threshold = max(threshold, LOOSE * worst)
-        small.begin(problem.C, problem.epsilon, threshold, SWEEPS)
+        small.begin(problem.C, problem.epsilon, threshold, sweeps)
         status = None
         while status is None and not small.solve(self.workspace.work):
             status = self.limit(inside=True)
