@@ -11,7 +11,7 @@ from .._threads import map_blocks
 
 STRIP, STRIP_WORK = 256, 5 * 10**7
 """Columns of W that are multiplied at once, and products that are worth a thread."""
-FAST = 20
+FAST = 10
 """Times that multiplications of dense matrices are faster than sweeps, which read a column for each
 of its products (`benchmarks/bench_referee.py` shows what the choice that rests on it is worth)."""
 
@@ -36,8 +36,8 @@ class ColumnBlock(ABC):
         """``K̃_W'K̃_new`` of the columns of W from the place `first` on, dense, by columns."""
 
     @abstractmethod
-    def work(self, first):
-        """Operations that these products cost, in those of a sweep."""
+    def work(self, first, more=0):
+        """Operations that these products cost if W has some `more` columns."""
 
     @abstractmethod
     def sweep(self, some, alpha, r, C, epsilon):
@@ -88,8 +88,9 @@ class DenseBlock(ColumnBlock):
         map_blocks(part, [slice(t, min(t + width, n)) for t in range(0, n, width)])
         return G
 
-    def work(self, first):
-        return 2 * self.entries * (self._n - first) / FAST
+    def work(self, first, more=0):
+        n = self._n + more
+        return 2 * self.K.shape[0] * n * (n - first) / FAST
 
     def sweep(self, some, alpha, r, C, epsilon):
         sweep_dense(self._buffer, some, alpha, r, C, epsilon)
@@ -140,11 +141,12 @@ class SparseBlock(ColumnBlock):
         G -= self._total * np.multiply.outer(self._c, self._c[first:])
         return np.asfortranarray(G)
 
-    def work(self, first):
+    def work(self, first, more=0):
         # Entries that meet in a row if they are spread evenly, and the correction.
         L, n = self._X.shape
-        new = self._X.nnz - self._X.indptr[first]
-        return 2 * self._X.nnz * new / L + 2 * n * (n - first)
+        new = n + more - first
+        met = (self._X.nnz / max(n, 1)) ** 2 / L
+        return 2 * (met + 1) * (n + more) * new
 
     def sweep(self, some, alpha, r, C, epsilon):
         X = self._X

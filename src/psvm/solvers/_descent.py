@@ -1,17 +1,62 @@
 """Coordinate descent on the residual of a working set, with extrapolation and a budget."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from ..problem import kkt_violation
 
 SWEEPS = 5
 """Sweeps between two looks at all variables; what they did is extrapolated."""
-LOOKS = 3
-"""Looks back from which the pace is told."""
 STALL = 25
 """Looks in a row without a smaller violation, after which rounding errors are all that moves."""
-PATIENT = 2.0
-"""Factor by which the predicted work may exceed the budget: the pace varies."""
+HASTE, LITTLE = 2.0, 0.25
+"""Factor of the predicted work, which tends to be more, and share of the work of the exact method
+that is tried without a prospect of solving the whole problem."""
+SLOWEST = 1e-3
+"""Logarithm of the factor by which the violation has fallen, at least."""
+CALL = 1e5
+"""Operations that could be done while a sweep is called and its result looked at."""
+
+
+def sweep_work(entries):
+    """Operations of a sweep over columns with as many entries."""
+    return 4 * entries + CALL
+
+
+@dataclass
+class Rival:
+    """The exact method, and what the descents since it was used have cost.
+
+    Parameters
+    ----------
+    threshold : float
+        Violation at which the whole problem is solved.
+    work : float
+        Operations of the exact method; infinite if its products need too much memory.
+    spent : float
+        Operations of the descents.
+    """
+
+    threshold: float
+    work: float = np.inf
+    spent: float = 0.0
+
+    def wins(self, trace, threshold, work):
+        """Whether a descent of so much work so far should end.
+
+        It goes on as long as its pace lets it solve the whole problem in a part of the work of the
+        exact method, and the smaller a part the more was spent, or if all it needs is little.
+        """
+        looks, best = len(trace) - 1, min(trace)
+        if looks < 1 or self.work == np.inf:
+            return False
+        pace = work / max(np.log(trace[0] / best), SLOWEST)
+        spent = self.spent + work
+        left = pace * np.log(best / min(threshold, self.threshold))
+        if HASTE * left * max(spent / self.work, 1.0) <= self.work:
+            return False
+        return spent + pace * np.log(best / threshold) > LITTLE * self.work
 
 
 class Descent:
@@ -46,15 +91,14 @@ class Descent:
         self.alpha, self.r, self.F = alpha, r, F
         self.work = 0.0
 
-    def run(self, threshold, budget, over):
+    def run(self, threshold, rival, over):
         """Descend until no violation exceeds the threshold.
 
         Parameters
         ----------
         threshold : float
-        budget : float
-            Work after which another method is better. The descent ends as soon as its pace shows
-            that this will not do.
+        rival : Rival
+            The method that takes over if it is faster.
         over : callable
             Whether the time is over.
 
@@ -70,7 +114,7 @@ class Descent:
             if worst <= threshold:
                 return True
             trace.append(worst)
-            if over() or self._stalls(trace) or self._exceeds(trace, threshold, budget):
+            if over() or self._stalls(trace) or rival.wins(trace, threshold, self.work):
                 return False
             inside = (self.alpha != 0) & (np.abs(self.alpha) < self.C)
             self._sweep(np.flatnonzero((d > 0) | inside))
@@ -80,25 +124,19 @@ class Descent:
     def _stalls(self, trace):
         return len(trace) > STALL and min(trace[-STALL:]) >= min(trace[:-STALL])
 
-    def _exceeds(self, trace, threshold, budget):
-        """Whether the work at this pace is more than the budget."""
-        if self.work > budget:
-            return True
-        looks = min(len(trace) - 1, LOOKS)
-        if looks < 2 or budget == np.inf:
-            return False
-        fall = np.log(trace[-1 - looks] / trace[-1]) / looks
-        left = np.log(trace[-1] / threshold) / max(fall, 1e-3)
-        return self.work * (1 + left / (len(trace) - 1)) > PATIENT * budget
-
     def _sweep(self, some):
-        """Some sweeps and their extrapolation."""
+        """Some sweeps, and one behind their extrapolation, which may have turned some signs."""
+        self._extrapolate(some)
+        self.block.sweep(some, self.alpha, self.r, self.C, self.epsilon)
+        self.work += sweep_work(self.block.entries * len(some) / len(self.alpha))
+
+    def _extrapolate(self, some):
         alphas, residuals = np.empty((SWEEPS, len(some))), np.empty((SWEEPS, len(self.r)))
         first = self.alpha[some]
         for t in range(SWEEPS):
             self.block.sweep(some, self.alpha, self.r, self.C, self.epsilon)
             alphas[t], residuals[t] = self.alpha[some], self.r
-        self.work += 4 * SWEEPS * self.block.entries * len(some) / len(self.alpha)
+        self.work += SWEEPS * sweep_work(self.block.entries * len(some) / len(self.alpha))
         # The affine combination of the sweeps whose steps add up to least.
         steps = np.diff(alphas, axis=0, prepend=first[None])
         products = steps @ steps.T

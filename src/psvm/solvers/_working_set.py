@@ -13,7 +13,7 @@ from .._parameters import Integer
 from ..matrix import Standardized
 from ..problem import Problem, kkt_violation
 from ._clock import Clock
-from ._descent import Descent
+from ._descent import Descent, Rival, sweep_work
 from ._solution import Solution, Status
 from ._solver import Solver
 
@@ -34,7 +34,7 @@ DESCENT, AGAIN = 10, 2
 them; and the factor by which W has to grow before that happens again after it was too slow."""
 NEAR_ENOUGH = 0.1
 """Violation that descent leaves, as a share of the largest of the whole problem."""
-FACTOR, SMALL = 24.0, 10.0
+FACTOR, SMALL = 24.0, 20.0
 """Cube of the size of W over the work for a factor, and square root of that for the sweeps over
 the products and the Newton steps, as shares of it."""
 PRODUCTS = 128 * 2**20
@@ -43,6 +43,8 @@ EXACT = 0.3
 """Violation left in the small problem, as a share of the one allowed: room for rounding."""
 LOOSE = 0.01
 """The same as a share of the largest violation of the whole problem."""
+PRODUCTIVE = 0.7
+"""Share of new variables that have to become non-zero for the next batch to be larger."""
 LARGEST_BATCH, FOLD = 2000, 500
 """Limits of a growing batch, and of the variables at +-C that stay in the working set."""
 ROOM = 100 * 2**20
@@ -185,12 +187,13 @@ class Workspace:
         """Stored entries of the columns of W."""
         return self._columns.entries
 
-    @property
-    def missing(self):
-        """Sweeps over W that cost as much as what the exact method still has to form."""
-        n = len(self.index)
-        work = self._columns.work(self.small.n) + n**3 / FACTOR + SMALL * n**2
-        return work / max(4 * self.entries, 1)
+    def exact_work(self, m, q=0):
+        """Operations of the exact method with m free variables, if q more are in W.
+
+        That includes the products it has to form.
+        """
+        n, m = len(self.index) + q, min(m, self.K.shape[0])
+        return self._columns.work(self.small.n, q) + m**3 / FACTOR + SMALL * n**2
 
     @property
     def formable(self):
@@ -242,6 +245,7 @@ class _WorkingSetRun:
         self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
         self.smallest = self.lowest = np.inf
         self.retry = 0  # size of W from which descent is tried
+        self.rival = Rival(EXACT * self.threshold)
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
         self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
@@ -297,7 +301,11 @@ class _WorkingSetRun:
         if W.whole:
             return
         if np.count_nonzero(np.abs(self.alpha[new]) >= C) > len(new) / 2:
-            self.batch = min(2 * self.batch, LARGEST_BATCH)
+            self.batch = max(min(2 * self.batch, LARGEST_BATCH), self.batch)
+        elif self.rival.spent == 0:
+            self.batch = self.options.batch
+            if np.count_nonzero(self.alpha[new]) > PRODUCTIVE * max(len(new), self.batch):
+                self.grow_batch()
         alpha = self.alpha[W.index]
         leaves = np.abs(alpha) >= C
         if np.count_nonzero(leaves) <= max(len(alpha) / 2, W.fold):
@@ -308,31 +316,48 @@ class _WorkingSetRun:
             W.keep(~leaves)
             self.fixed = None
 
+    def grow_batch(self):
+        """Double the batch if descent is to be tried with so many new variables."""
+        W, q = self.workspace, 2 * self.batch
+        m = np.count_nonzero(self.alpha[W.index]) + q
+        entries = W.entries * (1 + q / len(W.index))
+        if m <= len(self.r) and W.exact_work(m, q) > DESCENT * sweep_work(entries):
+            self.batch = q
+
     def solve_small(self, worst):
         """Minimise over W, the other variables fixed."""
         W = self.workspace
         if W.whole:
             return self.solve_exactly(worst, SWEEPS)
-        sweeps, affordable = SWEEPS, W.formable
-        if not affordable or (len(W.index) >= self.retry and W.missing > DESCENT):
-            if self.descend(worst, W.missing if affordable else np.inf):
+        sweeps, n, rival = SWEEPS, len(W.index), self.rival
+        rival.work = np.inf
+        if W.formable:
+            free = (self.alpha[W.index] != 0) | (self.d[W.index] > 0)
+            rival.work = W.exact_work(np.count_nonzero(free))
+        least = max(DESCENT * sweep_work(W.entries), rival.spent / AGAIN)
+        if n >= self.retry and rival.work > least:
+            if self.descend(worst):
                 return None
             if self.clock.over:
                 return Status.MAX_TIME
             if not W.formable:
                 return None
-            self.retry, sweeps = AGAIN * len(W.index), 0
+            self.retry, sweeps = AGAIN * n, 0
         return self.solve_exactly(worst, sweeps)
 
-    def descend(self, worst, budget):
+    def descend(self, worst):
         """Descend over W; whether that was enough."""
         problem, W = self.problem, self.workspace
         threshold = max(EXACT * self.threshold, NEAR_ENOUGH * worst)
         descent = W.descent(self.alpha, self.r, self.F, problem.C, problem.epsilon)
-        reached = descent.run(threshold, 4 * W.entries * budget, lambda: self.clock.over)
+        reached = descent.run(threshold, self.rival, lambda: self.clock.over)
         self.alpha[W.index], self.F[W.index] = descent.alpha, descent.F
+        self.rival.spent += descent.work
+        self.batch = self.options.batch
         if reached:
-            self.batch = max(self.batch, np.count_nonzero(descent.alpha))
+            # No more than as many again, and as the rank allows
+            m = np.count_nonzero(descent.alpha)
+            self.batch = max(min(m, len(self.r) - m), self.batch)
         else:
             self.drop(descent)
         return reached
@@ -350,6 +375,7 @@ class _WorkingSetRun:
         """Solve the problem of W by products of its columns."""
         small, problem, index = self.workspace.small, self.problem, self.workspace.index
         self.workspace.form()
+        self.rival.spent = 0.0
         small.alpha[:] = self.alpha[index]
         small.F[:] = self.F[index]
         threshold = EXACT * self.threshold
