@@ -1,4 +1,4 @@
-"""The fast solver: exact solutions of small problems over a growing working set."""
+"""The fast solver: small problems over a growing working set, solved exactly or by descent."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class WorkingSet(Solver):
 
     Each round finds the variables that violate the KKT conditions most by one product with K,
     adds those that differ enough from each other to the working set W, and solves the problem
-    of W exactly with the others fixed. Only products of the columns of W with each other are
-    ever formed.
+    of W with the others fixed: exactly, from products of the columns of W with each other, or by
+    coordinate descent on the residual where these products would cost more.
 
     Parameters
     ----------
@@ -121,6 +121,8 @@ class WorkingSet(Solver):
 
 class Workspace:
     """The working set W of one matrix: its columns and their products ``G = K̃_W'K̃_W``.
+
+    The columns that joined last may be without products, until `form` is called.
 
     Parameters
     ----------
@@ -244,6 +246,7 @@ class _WorkingSetRun:
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
         self.smallest = self.lowest = np.inf
+        self.waiting = 0  # violators that did not join W
         self.retry = 0  # size of W from which descent is tried
         self.rival = Rival(EXACT * self.threshold)
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
@@ -329,21 +332,28 @@ class _WorkingSetRun:
         W = self.workspace
         if W.whole:
             return self.solve_exactly(worst, SWEEPS)
-        sweeps, n, rival = SWEEPS, len(W.index), self.rival
-        rival.work = np.inf
-        if W.formable:
-            free = (self.alpha[W.index] != 0) | (self.d[W.index] > 0)
-            rival.work = W.exact_work(np.count_nonzero(free))
-        least = max(DESCENT * sweep_work(W.entries), rival.spent / AGAIN)
-        if n >= self.retry and rival.work > least:
+        if self.tries_descent():
             if self.descend(worst):
                 return None
             if self.clock.over:
                 return Status.MAX_TIME
             if not W.formable:
                 return None
-            self.retry, sweeps = AGAIN * n, 0
-        return self.solve_exactly(worst, sweeps)
+            return self.solve_exactly(worst, 0)
+        return self.solve_exactly(worst, SWEEPS)
+
+    def tries_descent(self):
+        """Whether descent may be faster than the exact method, which `rival` describes then."""
+        W, rival, n = self.workspace, self.rival, len(self.workspace.index)
+        if not W.formable:
+            rival.work = np.inf
+            return True
+        m = np.count_nonzero((self.alpha[W.index] != 0) | (self.d[W.index] > 0))
+        least = max(DESCENT * sweep_work(W.entries), rival.spent / AGAIN)
+        # W grows by what waits: all of it counts for the exact method, which it makes slower.
+        more = min(self.waiting, n)
+        rival.work = W.exact_work(m + more, more)
+        return n >= self.retry and W.exact_work(m) > least
 
     def descend(self, worst):
         """Descend over W; whether that was enough."""
@@ -359,6 +369,7 @@ class _WorkingSetRun:
             m = np.count_nonzero(descent.alpha)
             self.batch = max(min(m, len(self.r) - m), self.batch)
         else:
+            self.retry = AGAIN * len(W.index)
             self.drop(descent)
         return reached
 
@@ -401,6 +412,7 @@ class _WorkingSetRun:
             return np.flatnonzero(free)
         candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
         batch = self.batch
+        self.waiting = max(len(candidates) - batch, 0)
         if len(candidates) > batch:
             candidates = self.different(candidates[np.argsort(-d[candidates])], batch)
         return np.concatenate([np.flatnonzero(free), candidates])
