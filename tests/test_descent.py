@@ -10,7 +10,7 @@ import psvm
 from psvm.matrix import SparseMatrix, Standardized, as_matrix
 from psvm.problem import Problem
 from psvm.solvers import _working_set, follow
-from psvm.solvers._descent import Descent, Rival
+from psvm.solvers._descent import Alternative, Descent
 from psvm.solvers._working_set import Workspace
 from reference import Case
 
@@ -99,7 +99,7 @@ def test_descent_alone_solves_a_problem(kind, C, epsilon, seed):
     block = block_of(problem, np.arange(60))
     descent = Descent(block, np.zeros(60), problem.y.copy(), -problem.l, problem.C, problem.epsilon)
     threshold = 1e-9 * problem.epsilon_max
-    assert descent.run(threshold, Rival(threshold), lambda: False)
+    assert descent.run(threshold, Alternative(threshold), lambda: False)
     assert case.worst(descent.alpha) <= threshold + case.rounding(descent.alpha)
     off = descent.r - (case.y_c - case.K_s @ descent.alpha)
     assert np.linalg.norm(off) <= case.rounding(descent.alpha)
@@ -110,7 +110,7 @@ def test_descent_ends_when_the_time_is_over():
     problem = state(case_of(0, epsilon=0.001))
     block = block_of(problem, np.arange(60))
     descent = Descent(block, np.zeros(60), problem.y.copy(), -problem.l, np.inf, problem.epsilon)
-    assert not descent.run(0.0, Rival(0.0), lambda: True)
+    assert not descent.run(0.0, Alternative(0.0), lambda: True)
     assert descent.work == 0
 
 
@@ -118,7 +118,7 @@ def test_descent_ends_where_nothing_but_rounding_is_left():
     problem = state(case_of(0, epsilon=0.1))
     block = block_of(problem, np.arange(60))
     descent = Descent(block, np.zeros(60), problem.y.copy(), -problem.l, np.inf, problem.epsilon)
-    assert not descent.run(0.0, Rival(0.0), lambda: False)
+    assert not descent.run(0.0, Alternative(0.0), lambda: False)
 
 
 @pytest.mark.parametrize("kind", [as_matrix, stored_sparse])

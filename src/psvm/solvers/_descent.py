@@ -25,7 +25,7 @@ def sweep_work(entries):
 
 
 @dataclass
-class Rival:
+class Alternative:
     """The exact method, and what the descents since it was used have cost.
 
     Parameters
@@ -91,13 +91,13 @@ class Descent:
         self.alpha, self.r, self.F = alpha, r, F
         self.work = 0.0
 
-    def run(self, threshold, rival, over):
+    def run(self, threshold, alternative, over):
         """Descend until no violation exceeds the threshold.
 
         Parameters
         ----------
         threshold : float
-        rival : Rival
+        alternative : Alternative
             The method that takes over if it is faster.
         over : callable
             Whether the time is over.
@@ -114,7 +114,7 @@ class Descent:
             if worst <= threshold:
                 return True
             trace.append(worst)
-            if over() or self._stalls(trace) or rival.wins(trace, threshold, self.work):
+            if over() or self._stalls(trace) or alternative.wins(trace, threshold, self.work):
                 return False
             inside = (self.alpha != 0) & (np.abs(self.alpha) < self.C)
             self._sweep(np.flatnonzero((d > 0) | inside))

@@ -13,7 +13,7 @@ from .._parameters import Integer
 from ..matrix import Standardized
 from ..problem import Problem, kkt_violation
 from ._clock import Clock
-from ._descent import Descent, Rival, sweep_work
+from ._descent import Alternative, Descent, sweep_work
 from ._solution import Solution, Status
 from ._solver import Solver
 
@@ -248,7 +248,7 @@ class _WorkingSetRun:
         self.smallest = self.lowest = np.inf
         self.waiting = 0  # violators that did not join W
         self.retry = 0  # size of W from which descent is tried
-        self.rival = Rival(EXACT * self.threshold)
+        self.alternative = Alternative(EXACT * self.threshold)
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
         self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
@@ -305,7 +305,7 @@ class _WorkingSetRun:
             return
         if np.count_nonzero(np.abs(self.alpha[new]) >= C) > len(new) / 2:
             self.batch = max(min(2 * self.batch, LARGEST_BATCH), self.batch)
-        elif self.rival.spent == 0:
+        elif self.alternative.spent == 0:
             self.batch = self.options.batch
             if np.count_nonzero(self.alpha[new]) > PRODUCTIVE * max(len(new), self.batch):
                 self.grow_batch()
@@ -343,16 +343,16 @@ class _WorkingSetRun:
         return self.solve_exactly(worst, SWEEPS)
 
     def tries_descent(self):
-        """Whether descent may be faster than the exact method, which `rival` describes then."""
-        W, rival, n = self.workspace, self.rival, len(self.workspace.index)
+        """Whether descent may be faster than the exact method, the alternative."""
+        W, alternative, n = self.workspace, self.alternative, len(self.workspace.index)
         if not W.formable:
-            rival.work = np.inf
+            alternative.work = np.inf
             return True
         m = np.count_nonzero((self.alpha[W.index] != 0) | (self.d[W.index] > 0))
-        least = max(DESCENT * sweep_work(W.entries), rival.spent / AGAIN)
+        least = max(DESCENT * sweep_work(W.entries), alternative.spent / AGAIN)
         # W grows by what waits: all of it counts for the exact method, which it makes slower.
         more = min(self.waiting, n)
-        rival.work = W.exact_work(m + more, more)
+        alternative.work = W.exact_work(m + more, more)
         return n >= self.retry and W.exact_work(m) > least
 
     def descend(self, worst):
@@ -360,9 +360,9 @@ class _WorkingSetRun:
         problem, W = self.problem, self.workspace
         threshold = max(EXACT * self.threshold, NEAR_ENOUGH * worst)
         descent = W.descent(self.alpha, self.r, self.F, problem.C, problem.epsilon)
-        reached = descent.run(threshold, self.rival, lambda: self.clock.over)
+        reached = descent.run(threshold, self.alternative, lambda: self.clock.over)
         self.alpha[W.index], self.F[W.index] = descent.alpha, descent.F
-        self.rival.spent += descent.work
+        self.alternative.spent += descent.work
         self.batch = self.options.batch
         if reached:
             # No more than as many again, and as the rank allows
@@ -386,7 +386,7 @@ class _WorkingSetRun:
         """Solve the problem of W by products of its columns."""
         small, problem, index = self.workspace.small, self.problem, self.workspace.index
         self.workspace.form()
-        self.rival.spent = 0.0
+        self.alternative.spent = 0.0
         small.alpha[:] = self.alpha[index]
         small.F[:] = self.F[index]
         threshold = EXACT * self.threshold
