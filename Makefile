@@ -55,8 +55,8 @@ bench: bench-solvers bench-svm
 
 bench-all: $(BENCHES)
 
-bench-solvers bench-path: export PSVM_ADELIE_PYTHON = $(abspath $(VENV))-adelie/bin/python
-bench-solvers bench-path: $(VENV)/.adelie
+bench-solvers bench-path bench-referee: export PSVM_ADELIE_PYTHON = $(abspath $(VENV))-adelie/bin/python
+bench-solvers bench-path bench-referee: $(VENV)/.adelie
 bench-svm bench-defaults bench-scale bench-selection-error: $(VENV)/.peers
 $(BENCHES): bench-%: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python benchmarks/bench_$(subst -,_,$*).py

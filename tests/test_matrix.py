@@ -476,7 +476,9 @@ def test_column_block(case, weights, full):
     steps = np.array_split(np.random.default_rng(8).permutation(K.shape[1]), 3)
     for new, dropped in zip(steps, (3, 0, 2), strict=True):
         taken = np.concatenate([taken, new])
-        G = block.extend(new)
+        first = len(taken) - len(new)
+        block.extend(new)
+        G = block.products(first)
         G_expected = expected.K[:, taken].T @ expected.K[:, new]
         assert type(G) is np.ndarray and G.shape == G_expected.shape
         # As for whole columns of Q; taking the means out may cost one bit of each column.
@@ -499,7 +501,8 @@ def test_large_means_cost_a_sparse_block_no_digits(kind):
     matrix = SparseMatrix(kind(K), full=2.0)
     expected = standardized(Case(matrix, K), np.ones(L))
     block, index = Standardized(matrix).column_block(), np.array([7, 5, 0, 6])
-    G = block.extend(index)
+    block.extend(index)
+    G = block.products(0)
     # The rounded mean, an error of 1e6 eps in a column of deviation 1, and the rounded sums.
     assert_allclose(G, expected.K[:, index].T @ expected.K[:, index], rtol=0, atol=1e6 * 4 * EPS)
 

@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport daxpy, dsymv
 
 from ._cholesky cimport Cholesky
-from ._kkt cimport clip, violation
+from ._kkt cimport clip, minimiser, violation
 
 import numpy as np
 
@@ -163,16 +163,12 @@ cdef class ActiveSet:
 
     cdef void _sweep(self, int sweeps) noexcept nogil:
         cdef Py_ssize_t j
-        cdef double u, value, delta, largest
+        cdef double value, delta, largest
         cdef int n = <int> self.n, one = 1, _sweep
         for _sweep in range(sweeps):
             largest = 0
             for j in range(self.n):
-                u = self.alpha_[j] - self.F_[j]
-                value = u - self.epsilon if u > self.epsilon else (
-                    u + self.epsilon if u < -self.epsilon else 0
-                )
-                value = clip(value, -self.C, self.C)
+                value = minimiser(self.alpha_[j], self.F_[j], self.C, self.epsilon)
                 delta = value - self.alpha_[j]
                 if delta != 0:
                     self.alpha_[j] = value

@@ -5,11 +5,15 @@ from abc import ABC, abstractmethod
 import numpy as np
 import scipy.sparse as sp
 
+from .._core._descent import sweep_dense, sweep_sparse
 from .._core._sparse import products
 from .._threads import map_blocks
 
 STRIP, STRIP_WORK = 256, 5 * 10**7
 """Columns of W that are multiplied at once, and products that are worth a thread."""
+FAST = 10
+"""Times that multiplications of dense matrices are faster than sweeps, which read a column for each
+of its products (`benchmarks/bench_referee.py` shows what the choice that rests on it is worth)."""
 
 
 class ColumnBlock(ABC):
@@ -18,9 +22,26 @@ class ColumnBlock(ABC):
     How they are kept is for the storage of K to decide.
     """
 
+    @property
+    @abstractmethod
+    def entries(self):
+        """Stored entries of ``K̃_W``."""
+
     @abstractmethod
     def extend(self, index):
-        """Append the columns `index` of K̃ to W; returns ``K̃_W'K̃_new``, dense, W the larger one."""
+        """Append the columns `index` of K̃ to W."""
+
+    @abstractmethod
+    def products(self, first):
+        """``K̃_W'K̃_new`` of the columns of W from the place `first` on, dense, by columns."""
+
+    @abstractmethod
+    def work(self, first, more=0):
+        """Operations that these products cost if W has some `more` columns."""
+
+    @abstractmethod
+    def sweep(self, some, alpha, r, C, epsilon):
+        """Sweep over the places `some` of W; see `_core._descent`."""
 
     @abstractmethod
     def keep(self, kept):
@@ -42,6 +63,10 @@ class DenseBlock(ColumnBlock):
         self.K, self._n = K, 0
         self._buffer = np.empty((K.shape[0], 0), order="F")
 
+    @property
+    def entries(self):
+        return self.K.shape[0] * self._n
+
     def extend(self, index):
         n, q = self._n, len(index)
         if n + q > self._buffer.shape[1]:
@@ -50,10 +75,10 @@ class DenseBlock(ColumnBlock):
             self._buffer = larger
         self._buffer[:, n : n + q] = self.K.columns(index)
         self._n = n + q
-        return self._products(n + q, self._buffer[:, n : n + q])
 
-    def _products(self, n, new):
+    def products(self, first):
         """``K̃_W'K̃_new``, the rows of which threads share."""
+        n, new = self._n, self._buffer[:, first : self._n]
         G = np.empty((n, new.shape[1]), order="F")
 
         def part(rows):
@@ -62,6 +87,13 @@ class DenseBlock(ColumnBlock):
         width = max(STRIP, STRIP_WORK // max(new.size, 1))
         map_blocks(part, [slice(t, min(t + width, n)) for t in range(0, n, width)])
         return G
+
+    def work(self, first, more=0):
+        n = self._n + more
+        return 2 * self.K.shape[0] * n * (n - first) / FAST
+
+    def sweep(self, some, alpha, r, C, epsilon):
+        sweep_dense(self._buffer, some, alpha, r, C, epsilon)
 
     def keep(self, kept):
         self._buffer[:, : len(kept)] = self._buffer[:, kept]
@@ -95,13 +127,31 @@ class SparseBlock(ColumnBlock):
         self._X = sp.csc_array((K.shape[0], 0))
         self._c = np.empty(0)
 
+    @property
+    def entries(self):
+        return self._X.nnz
+
     def extend(self, index):
         X, c = self._parts(index)
         self._X = X if self._X.shape[1] == 0 else sp.hstack([self._X, X], format="csc")
         self._c = np.concatenate([self._c, c])
-        G = products(self._X, X)
-        G -= self._total * np.multiply.outer(self._c, c)
-        return G
+
+    def products(self, first):
+        G = products(self._X, self._X[:, first:])
+        G -= self._total * np.multiply.outer(self._c, self._c[first:])
+        return np.asfortranarray(G)
+
+    def work(self, first, more=0):
+        # Entries that meet in a row if they are spread evenly, and the correction.
+        L, n = self._X.shape
+        new = n + more - first
+        met = (self._X.nnz / max(n, 1)) ** 2 / L
+        return 2 * (met + 1) * (n + more) * new
+
+    def sweep(self, some, alpha, r, C, epsilon):
+        X = self._X
+        parts = (X.indptr, X.indices, X.data, self._c, self._total, self._root @ r)
+        r += sweep_sparse(*parts, some, alpha, r, C, epsilon) * self._root
 
     def keep(self, kept):
         self._X, self._c = self._X[:, kept], self._c[kept]

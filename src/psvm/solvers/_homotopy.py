@@ -269,6 +269,7 @@ class _Tracer:
 
     def restart(self):
         W = self.workspace
+        W.form()
         W.small.start(self.problem.C, self.epsilon, self.scale, self.alpha, self.F, W.index)
 
 

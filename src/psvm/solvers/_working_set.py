@@ -1,4 +1,4 @@
-"""The fast solver: exact solutions of small problems over a growing working set."""
+"""The fast solver: small problems over a growing working set, solved exactly or by descent."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .._parameters import Integer
 from ..matrix import Standardized
 from ..problem import Problem, kkt_violation
 from ._clock import Clock
+from ._descent import Alternative, Descent, sweep_work
 from ._solution import Solution, Status
 from ._solver import Solver
 
@@ -27,11 +28,23 @@ SAMPLE = 256
 FAIR = 3.0
 """Factor by which the sampled rows of a column may miss their share of its norm."""
 SWEEPS = 5
-"""Sweeps of coordinate descent before the exact method."""
+"""Sweeps of coordinate descent over the products before the exact method."""
+DESCENT, AGAIN = 10, 2
+"""Sweeps over the columns for which descent is tried, where the exact method would cost more of
+them; and the factor by which W has to grow before that happens again after it was too slow."""
+NEAR_ENOUGH = 0.1
+"""Violation that descent leaves, as a share of the largest of the whole problem."""
+FACTOR, SMALL = 24.0, 20.0
+"""Cube of the size of W over the work for a factor, and square root of that for the sweeps over
+the products and the Newton steps, as shares of it."""
+PRODUCTS = 128 * 2**20
+"""Bytes of products of columns beyond which only descent is left, unless the columns need more."""
 EXACT = 0.3
 """Violation left in the small problem, as a share of the one allowed: room for rounding."""
 LOOSE = 0.01
 """The same as a share of the largest violation of the whole problem."""
+PRODUCTIVE = 0.7
+"""Share of new variables that have to become non-zero for the next batch to be larger."""
 LARGEST_BATCH, FOLD = 2000, 500
 """Limits of a growing batch, and of the variables at +-C that stay in the working set."""
 ROOM = 100 * 2**20
@@ -63,8 +76,8 @@ class WorkingSet(Solver):
 
     Each round finds the variables that violate the KKT conditions most by one product with K,
     adds those that differ enough from each other to the working set W, and solves the problem
-    of W exactly with the others fixed. Only products of the columns of W with each other are
-    ever formed.
+    of W with the others fixed: exactly, from products of the columns of W with each other, or by
+    coordinate descent on the residual where these products would cost more.
 
     Parameters
     ----------
@@ -108,6 +121,8 @@ class WorkingSet(Solver):
 
 class Workspace:
     """The working set W of one matrix: its columns and their products ``G = K̃_W'K̃_W``.
+
+    The columns that joined last may be without products, until `form` is called.
 
     Parameters
     ----------
@@ -169,6 +184,33 @@ class Workspace:
         """``y - K̃_W alpha_W``."""
         return y - self._columns.matvec(alpha[self.index])
 
+    @property
+    def entries(self):
+        """Stored entries of the columns of W."""
+        return self._columns.entries
+
+    def exact_work(self, m, q=0):
+        """Operations of the exact method with m free variables, if q more are in W.
+
+        That includes the products it has to form.
+        """
+        n, m = len(self.index) + q, min(m, self.K.shape[0])
+        return self._columns.work(self.small.n, q) + m**3 / FACTOR + SMALL * n**2
+
+    @property
+    def formable(self):
+        """Whether the products of W need little memory, or no more than its columns."""
+        return 8 * len(self.index) ** 2 <= max(PRODUCTS, 8 * self.entries)
+
+    def form(self):
+        """Form the products of the columns that have none."""
+        if self.small.n < len(self.index):
+            self.small.extend(self._columns.products(self.small.n))
+
+    def descent(self, alpha, r, F, C, epsilon):
+        """A `Descent` of the variables of W."""
+        return Descent(self._columns, alpha[self.index], r.copy(), F[self.index], C, epsilon)
+
     def take_whole(self):
         """Add all columns that have variance; their copies are not needed then."""
         self.index = np.flatnonzero(self.K.norms > 0)
@@ -180,8 +222,8 @@ class Workspace:
         self.n_added += len(self.index)
 
     def extend(self, new):
-        """Add the columns `new` of K."""
-        self.small.extend(np.asfortranarray(self._columns.extend(new)))
+        """Add the columns `new` of K; `form` is for their products."""
+        self._columns.extend(new)
         self.index = np.concatenate([self.index, new])
         self.member[new] = True
         self.n_added += len(new)
@@ -192,7 +234,7 @@ class Workspace:
         self.member[self.index[~mask]] = False
         self._columns.keep(kept)
         self.index = self.index[kept]
-        self.small.keep(kept)
+        self.small.keep(kept[kept < self.small.n])
 
 
 class _WorkingSetRun:
@@ -204,6 +246,9 @@ class _WorkingSetRun:
         self.threshold = problem.threshold(options.tol)
         self.n_iter, self.patience, self.batch = 0, PATIENCE, options.batch
         self.smallest = self.lowest = np.inf
+        self.waiting = 0  # violators that did not join W
+        self.retry = 0  # size of W from which descent is tried
+        self.alternative = Alternative(EXACT * self.threshold)
         self.added, self.steps = workspace.n_added, workspace.small.n_steps
         self.workspace.small.S.dependent = DEPENDENT
         self.alpha = np.zeros(problem.K.shape[1])
@@ -259,7 +304,11 @@ class _WorkingSetRun:
         if W.whole:
             return
         if np.count_nonzero(np.abs(self.alpha[new]) >= C) > len(new) / 2:
-            self.batch = min(2 * self.batch, LARGEST_BATCH)
+            self.batch = max(min(2 * self.batch, LARGEST_BATCH), self.batch)
+        elif self.alternative.spent == 0:
+            self.batch = self.options.batch
+            if np.count_nonzero(self.alpha[new]) > PRODUCTIVE * max(len(new), self.batch):
+                self.grow_batch()
         alpha = self.alpha[W.index]
         leaves = np.abs(alpha) >= C
         if np.count_nonzero(leaves) <= max(len(alpha) / 2, W.fold):
@@ -270,15 +319,80 @@ class _WorkingSetRun:
             W.keep(~leaves)
             self.fixed = None
 
+    def grow_batch(self):
+        """Double the batch if descent is to be tried with so many new variables."""
+        W, q = self.workspace, 2 * self.batch
+        m = np.count_nonzero(self.alpha[W.index]) + q
+        entries = W.entries * (1 + q / len(W.index))
+        if m <= len(self.r) and W.exact_work(m, q) > DESCENT * sweep_work(entries):
+            self.batch = q
+
     def solve_small(self, worst):
         """Minimise over W, the other variables fixed."""
+        W = self.workspace
+        if W.whole:
+            return self.solve_exactly(worst, SWEEPS)
+        if self.tries_descent():
+            if self.descend(worst):
+                return None
+            if self.clock.over:
+                return Status.MAX_TIME
+            if not W.formable:
+                return None
+            return self.solve_exactly(worst, 0)
+        return self.solve_exactly(worst, SWEEPS)
+
+    def tries_descent(self):
+        """Whether descent may be faster than the exact method, the alternative."""
+        W, alternative, n = self.workspace, self.alternative, len(self.workspace.index)
+        if not W.formable:
+            alternative.work = np.inf
+            return True
+        m = np.count_nonzero((self.alpha[W.index] != 0) | (self.d[W.index] > 0))
+        least = max(DESCENT * sweep_work(W.entries), alternative.spent / AGAIN)
+        # W grows by what waits: all of it counts for the exact method, which it makes slower.
+        more = min(self.waiting, n)
+        alternative.work = W.exact_work(m + more, more)
+        return n >= self.retry and W.exact_work(m) > least
+
+    def descend(self, worst):
+        """Descend over W; whether that was enough."""
+        problem, W = self.problem, self.workspace
+        threshold = max(EXACT * self.threshold, NEAR_ENOUGH * worst)
+        descent = W.descent(self.alpha, self.r, self.F, problem.C, problem.epsilon)
+        reached = descent.run(threshold, self.alternative, lambda: self.clock.over)
+        self.alpha[W.index], self.F[W.index] = descent.alpha, descent.F
+        self.alternative.spent += descent.work
+        self.batch = self.options.batch
+        if reached:
+            # No more than as many again, and as the rank allows
+            m = np.count_nonzero(descent.alpha)
+            self.batch = max(min(m, len(self.r) - m), self.batch)
+        else:
+            self.retry = AGAIN * len(W.index)
+            self.drop(descent)
+        return reached
+
+    def drop(self, descent):
+        """Let variables leave W at which there is nothing to do, before products are formed."""
+        W = self.workspace
+        d = kkt_violation(descent.alpha, descent.F, self.problem.C, self.problem.epsilon)
+        idle = (descent.alpha == 0) & (d <= 0)
+        idle[: W.small.n] = False
+        if idle.any():
+            W.keep(~idle)
+
+    def solve_exactly(self, worst, sweeps):
+        """Solve the problem of W by products of its columns."""
         small, problem, index = self.workspace.small, self.problem, self.workspace.index
+        self.workspace.form()
+        self.alternative.spent = 0.0
         small.alpha[:] = self.alpha[index]
         small.F[:] = self.F[index]
         threshold = EXACT * self.threshold
         if not self.workspace.whole:
             threshold = max(threshold, LOOSE * worst)
-        small.begin(problem.C, problem.epsilon, threshold, SWEEPS)
+        small.begin(problem.C, problem.epsilon, threshold, sweeps)
         status = None
         while status is None and not small.solve(self.workspace.work):
             status = self.limit(inside=True)
@@ -298,6 +412,7 @@ class _WorkingSetRun:
             return np.flatnonzero(free)
         candidates = np.flatnonzero(outside & ~free & (d > self.threshold))
         batch = self.batch
+        self.waiting = max(len(candidates) - batch, 0)
         if len(candidates) > batch:
             candidates = self.different(candidates[np.argsort(-d[candidates])], batch)
         return np.concatenate([np.flatnonzero(free), candidates])
