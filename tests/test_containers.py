@@ -104,7 +104,7 @@ def test_sums_have_the_model_of_rows_in_memory(rng):
     """The same landmarks, in a solver that takes the rows: other code from end to end."""
     X = rng.normal(size=(3000, 3))
     y = np.where(np.hypot(X[:, 0], X[:, 1]) + 0.3 * rng.normal(size=3000) > 1, 1, 0)
-    summed = PSVC(gamma=0.3, tol=1e-8).fit(X, y)
+    summed = PSVC(kernel="rbf", gamma=0.3, tol=1e-8).fit(X, y)
     K = summed.plan_.columns(X)
     kept = PSVC(kernel="dyadic", tol=1e-8, solver=WorkingSet()).fit(K, y)
     assert hasattr(summed, "sums_") and not hasattr(kept, "sums_")

@@ -96,7 +96,7 @@ def assert_same(model, other, X):
     assert_array_equal(model.support_, other.support_)
 
 
-SETTINGS = {"landmarks": "random", "n_landmarks": 40, "gamma": 3.0}
+SETTINGS = {"kernel": "rbf", "landmarks": "random", "n_landmarks": 40, "gamma": 3.0}
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"], indirect=True)
@@ -204,8 +204,14 @@ def test_series_with_other_partitions():
 
 
 SEARCHES = {
-    "classes": (PSVCCV(landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]), labels),
-    "numbers": (PSVRCV(landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]), np.square),
+    "classes": (
+        PSVCCV(kernel="rbf", landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]),
+        labels,
+    ),
+    "numbers": (
+        PSVRCV(kernel="rbf", landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]),
+        np.square,
+    ),
 }
 
 
@@ -245,7 +251,7 @@ def test_a_search_takes_dask_dataframes():
     X, r = ring(600)
     table, frame = frames(r, X)
     names = ["u", "v", "w"]
-    search = PSVCCV(landmarks="random", n_landmarks=30, gammas=[1.0, 3.0])
+    search = PSVCCV(kernel="rbf", landmarks="random", n_landmarks=30, gammas=[1.0, 3.0])
     search.fit(frame[names], frame["y"], frame["weight"])
     whole = clone(search).fit(RowBlocks(table[names], table["y"], table["weight"]))
     assert_array_equal(search.feature_names_in_, names)
@@ -373,7 +379,9 @@ def test_predictions_are_lazy():
 def test_a_model_that_predicts_elsewhere_is_small():
     """What is needed for more rows or a report does not travel."""
     X, r = ring(3000)
-    model = PSVC(landmarks="random", n_landmarks=100).fit(in_chunks(X, 1000, 3), labels(r))
+    model = PSVC(kernel="rbf", landmarks="random", n_landmarks=100).fit(
+        in_chunks(X, 1000, 3), labels(r)
+    )
     graph = dict(model.predict(in_chunks(X, 1000, 3)).__dask_graph__())
     (light,) = {id(m): m for m in _models(graph.values())}.values()
     assert not hasattr(light, "sums_") and hasattr(model, "sums_")
@@ -461,7 +469,7 @@ def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="X has 1 dimensions"):
         PSVC().fit(chunked[:, 0], y)
     with pytest.raises(ValueError, match="landmarks='all' needs all rows at once"):
-        PSVC(landmarks="all").fit(chunked, y)
+        PSVC(kernel="rbf", landmarks="all").fit(chunked, y)
     with pytest.raises(ValueError, match="kernel='precomputed' needs all rows"):
         PSVC(kernel="precomputed").fit(chunked, y)
     with pytest.raises(ValueError, match="PSVCCV requires y to be passed"):

@@ -337,6 +337,7 @@ def _function_arguments():
         "psvm.persistence.export_numpy": {"model": number},
         "psvm.persistence.export_text": {"model": number},
         "psvm.persistence.register": {"cls": Registered},
+        "psvm.persistence.trusted_types": {},
         "psvm.evaluation.compare": {
             "models": {"a": psvm.PSVC(epsilon=0.5), "b": psvm.PSVC(epsilon=1.0)},
             **data,

@@ -516,7 +516,7 @@ def test_sequences_are_drawn_as_well(rng):
 
 def test_searches_describe_by_some_as_well():
     X, y = many_moons()
-    search = PSVCCV(epsilons=[0.1], Cs=[np.inf], gammas=[1.0], cv=2).fit(X, y)
+    search = PSVCCV(kernel="rbf", Cs=[np.inf], gammas=[1.0], cv=2).fit(X, y)
     direct = PSVC(gamma=1.0).fit(X, y)
     assert_array_equal(search.best_estimator_.landmarks_, direct.landmarks_)
 

@@ -235,7 +235,7 @@ def test_labels(tmp_path, labels):
     "model",
     [
         PSVC(epsilon=0.5),
-        psvm.PSVCCV(epsilons=[0.5, 0.1], gammas=[1.0], cv=3),
+        psvm.PSVCCV(gammas=[1.0], cv=3),
         SpheredSVC(),
         SpheredSVCCV(lams=[0.1, 0.9], cv=3),
         KernelFisherDiscriminant(),
@@ -888,7 +888,7 @@ def test_every_attribute_of_a_fitted_model_is_declared(fitted):
     others = [
         PSVC(kernel="dyadic", epsilon=2.0).fit(GENES, STATE),
         PSVR(landmarks=10, random_state=0).fit(X, X[:, 0]),
-        psvm.PSVCCV(epsilons=[0.5, 0.1], gammas=[1.0], cv=3).fit(X, Y),
+        psvm.PSVCCV(gammas=[1.0], cv=3).fit(X, Y),
         PSVC(landmarks=10).fit(psvm.RowBlocks([(X, Y)])),
         PSVC(landmarks=10, random_state=0).partial_fit(X, Y),
         SpheredSVCCV(lams=[0.1, 0.9], cv=3).fit(X, Y),
@@ -1504,7 +1504,7 @@ def test_skops_trusts_what_models_consist_of():
         PSVC(epsilon=0.5, solver=psvm.SMO()).fit(X, np.digitize(X[:, 0], [-0.2, 1.0])),
         PSVC(multi_class="shared").fit(X, np.digitize(X[:, 0], [-0.2, 1.0])),
         PSVR(landmarks="random", random_state=np.random.default_rng(0)).fit(X, X[:, 0]),
-        make_pipeline(SimpleImputer(), psvm.PSVCCV(epsilons=[0.5], gammas=[1.0], cv=3)).fit(X, Y),
+        make_pipeline(SimpleImputer(), psvm.PSVCCV(gammas=[1.0], cv=3)).fit(X, Y),
         in_columns(OneHotEncoder()).fit(CELLS, Y),
     ],
     ids=lambda model: type(model).__name__,

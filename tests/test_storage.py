@@ -22,7 +22,6 @@ ALLOWED = {
     "io/_table.py": "a sparse table as a DataFrame",
     "io/_write.py": "writers put the arrays of a sparse table into files",
     "persistence/_codec.py": "the arrays of a sparse matrix in a model file",
-    "persistence/_checks/": "what a model file holds is what its class expects",
 }
 
 

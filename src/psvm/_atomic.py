@@ -34,7 +34,7 @@ def check_writable(*paths):
 
 @contextmanager
 def atomic_write(
-    path: StrPath, mode: Literal["wb", "w"] = "wb", **options: Any
+    path: StrPath, mode: Literal["wb", "w"] = "wb", *, lock: bool = True, **options: Any
 ) -> Iterator[IO[Any]]:
     """Open a file for writing that appears under its name when all of it is on the disk.
 
@@ -48,6 +48,9 @@ def atomic_write(
     path : str or path-like
         A device or pipe is written directly.
     mode : {"wb", "w"}, default="wb"
+    lock : bool, default=True
+        Whether the new file is locked meanwhile. Libraries that open it by its name, such as HDF5,
+        lock it themselves.
     **options
         As for `open`.
 
@@ -77,7 +80,7 @@ def atomic_write(
     _remove_abandoned(folder, name)
     draft = None
     try:
-        with _open_draft(folder, name, mode.replace("w", "x"), **options) as file:
+        with _open_draft(folder, name, mode.replace("w", "x"), lock, **options) as file:
             draft = file.name
             yield file
             file.flush()
@@ -95,7 +98,7 @@ def atomic_write(
     _sync_folder(folder)
 
 
-def _open_draft(folder, name, mode, **options):
+def _open_draft(folder, name, mode, lock, **options):
     """A new file that is locked as long as it is open; a process that is killed unlocks it."""
     while True:
         draft = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(6)}.part")
@@ -104,7 +107,8 @@ def _open_draft(folder, name, mode, **options):
         except OSError as error:
             error.filename = os.path.join(folder, name)
             raise
-        _lock(file)
+        if lock:
+            _lock(file)
         if os.path.exists(draft):
             return file
         file.close()  # another writer has found it before it was locked

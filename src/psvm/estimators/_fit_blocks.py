@@ -23,6 +23,9 @@ from ._passes import factor_rows, gathered_rows, sum_rows, survey_rows
 from ._plan_parts import check_takes_vectors, scaling_of
 from ._target import target_of
 
+COMPARED = 2_000
+"""Distinct rows with which candidates are compared."""
+
 
 def streams(model, X, target):
     """Whether rows in memory are summed block by block, as rows in blocks are.
@@ -145,7 +148,7 @@ def some_rows(survey):
     """X, y and weights of rows with which candidates are compared, drawn by content."""
     sample = survey.sample
     distinct = np.unique(sample.hashes)
-    some = np.flatnonzero(sample.hashes <= distinct[:MOST][-1])
+    some = np.flatnonzero(sample.hashes <= distinct[:COMPARED][-1])
     return sample.X[some], sample.y[some], sample.weights[some]
 
 

@@ -85,7 +85,8 @@ def fit_moments(
             model._tell_landmarks(sums.n_rows, plan.n_columns)
         clock = Clock(solver.max_time)
         sample = None if survey is None else JudgedSample(plan, survey.sample)
-        groups, walks = groups_of(model, plan, sums, sample, solver), []
+        groups = groups_of(model, plan, sums, sample, solver)
+        walks: list = []
         for group in steps(groups, "machine"):
             group.solve(model, clock, walks)
             if factor is not None:

@@ -255,7 +255,7 @@ def _write_h5ad(table, path):
         data.obs_names = table.row_names
     if table.y is not None:
         data.obs[table.target_name or "target"] = table.y
-    with atomic_write(path) as file:
+    with atomic_write(path, lock=False) as file:
         data.write_h5ad(file.name)
 
 

@@ -64,7 +64,7 @@ class FeatureTable:
     def _check_fitted(self, state):
         """As many sorted names as columns."""
         matrix = self.matrix
-        ok = sp.issparse(matrix) and matrix.format == "csr" and matrix.dtype == np.float64
+        ok = getattr(matrix, "format", None) == "csr" and matrix.dtype == np.float64
         ok = ok and np.isfinite(matrix.data).all()
         state.require(ok, "its features are not a csr matrix")
         state.require(matrix.shape == self.shape, "it has another shape")

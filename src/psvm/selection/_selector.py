@@ -348,7 +348,7 @@ class PSVMSelector(KernelMixin, StandInsMixin, CheckedSelectorMixin, BaseEstimat
         self.n_features_in_ = plan.n_features
         if plan.feature_names is not None:
             self.feature_names_in_ = plan.feature_names
-        self._keep(plan.target, problems, solutions, orders, sums.total.weight)
+        self._keep(plan.target_for(model), problems, solutions, orders, sums.total.weight)
         self.landmarks_ = self._relations = None
         return self
 
