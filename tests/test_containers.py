@@ -93,7 +93,9 @@ def test_the_same_rows_give_the_same_model(kind, regime, rng, tmp_path, decides)
         assert names(other) == names(whole), name
         # Neighbours of a walk differ by a third.
         assert_allclose(other.epsilon_, whole.epsilon_, rtol=1e-6, err_msg=name)
-        same = [set(map(tuple, np.atleast_2d(m.support_objects_).tolist())) for m in (other, whole)]
+        # the last digits of centres of clusters depend on the order of the rows
+        objects = [np.atleast_2d(m.support_objects_).round(9) for m in (other, whole)]
+        same = [set(map(tuple, some.tolist())) for some in objects]
         assert same[0] == same[1], name
         # Rounding of sums, times the condition of their products.
         assert_allclose(values_of(other, X[:200]), f, rtol=0, atol=1e-5 * np.abs(f).max())
@@ -207,7 +209,8 @@ def test_a_fit_leaves_nothing_of_the_last_one(rng):
 def test_sparse_rows_are_summed_as_dense_ones(rng):
     X = rng.normal(size=(2600, 8)) * (rng.random((2600, 8)) < 0.4)
     y = X[:, 0] - X[:, 3] + 0.2 * rng.normal(size=2600) > 0
-    dense, sparse = PSVC().fit(X, y), PSVC().fit(sp.csr_array(X), y)
+    model = PSVC(kernel="rbf", standardize=True)
+    dense, sparse = clone(model).fit(X, y), clone(model).fit(sp.csr_array(X), y)
     assert hasattr(sparse, "sums_")
     assert sparse.epsilon_ == pytest.approx(dense.epsilon_, rel=1e-6)
     assert_allclose(sparse.decision_function(X), dense.decision_function(X), atol=1e-5)

@@ -205,11 +205,11 @@ def test_series_with_other_partitions():
 
 SEARCHES = {
     "classes": (
-        PSVCCV(kernel="rbf", landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]),
+        PSVCCV(kernel="rbf", landmarks="random", n_landmarks=30, random_state=0, gammas=[1.0, 3.0]),
         labels,
     ),
     "numbers": (
-        PSVRCV(kernel="rbf", landmarks="random", n_landmarks=30, gammas=[1.0, 3.0]),
+        PSVRCV(kernel="rbf", landmarks="random", n_landmarks=30, random_state=0, gammas=[1.0, 3.0]),
         np.square,
     ),
 }
@@ -251,7 +251,9 @@ def test_a_search_takes_dask_dataframes():
     X, r = ring(600)
     table, frame = frames(r, X)
     names = ["u", "v", "w"]
-    search = PSVCCV(kernel="rbf", landmarks="random", n_landmarks=30, gammas=[1.0, 3.0])
+    search = PSVCCV(
+        kernel="rbf", landmarks="random", n_landmarks=30, random_state=0, gammas=[1.0, 3.0]
+    )
     search.fit(frame[names], frame["y"], frame["weight"])
     whole = clone(search).fit(RowBlocks(table[names], table["y"], table["weight"]))
     assert_array_equal(search.feature_names_in_, names)
@@ -474,8 +476,8 @@ def test_errors_name_what_is_wrong():
         PSVC(kernel="precomputed").fit(chunked, y)
     with pytest.raises(ValueError, match="PSVCCV requires y to be passed"):
         PSVCCV().fit(chunked)
-    with pytest.raises(ValueError, match="scoring needs rows in memory"):
-        PSVCCV(scoring="accuracy").fit(chunked, y)
+    with pytest.raises(ValueError, match="cv needs all rows at once"):
+        PSVCCV(cv=3).fit(chunked, y)
     with pytest.raises(ValueError, match="go without landmarks"):
         PSVMSelector(landmarks=X[:5]).fit(chunked, y)
     with pytest.raises(TypeError, match="X must be a dask array or a dask DataFrame"):

@@ -159,7 +159,7 @@ class Numbers:
 class Plain:
     """The loss of a row is its value."""
 
-    least = -1.0
+    least, weights = -1.0, None
 
     def __call__(self, values):
         return values[0], np.zeros(1)
@@ -228,8 +228,6 @@ def test_a_walk_ends_where_there_are_as_many_support_objects_as_rows_allow():
     found, asked = followed(losses, sizes=range(20), most=9)
     assert asked == 10
     assert found.best == 9
-    found, asked = followed(losses, sizes=range(20), most=9, ends=False)
-    assert asked == 20
 
 
 def test_a_walk_ends_where_nothing_is_left_to_explain(rng):
@@ -393,7 +391,7 @@ def test_aicc_minimises_its_criterion_recomputed_from_outside(rng):
 def test_aicc_of_few_rows_is_no_number_out_of_range(weight):
     """Weights count as rows, so that there may be fewer of them than the criterion needs."""
     X, y = make_moons(40, noise=0.3, random_state=0)
-    model = PSVC(epsilon="aicc", threshold="mean")
+    model = PSVC(kernel="rbf", epsilon="aicc", threshold="mean")
     if weight < 1:
         with pytest.warns(UserWarning, match="no support objects"):
             model.fit(X, y, np.full(40, weight))
@@ -412,7 +410,7 @@ def test_a_model_of_noise_says_that_it_is_empty_and_why(source):
     for seed in range(12):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
-        model = PSVR(epsilon=source)
+        model = PSVR(kernel="rbf", epsilon=source)
         with walks.recorded() as found, pytest.warns() as record:
             model.fit(X, y)
             psvm.solvers._solve.warnings.warn("one at least", UserWarning, stacklevel=1)
@@ -431,7 +429,7 @@ def test_a_model_of_noise_says_that_it_is_empty_and_why(source):
 
 def test_a_given_epsilon_may_have_no_support_objects():
     X, y = make_moons(60, noise=0.3, random_state=0)
-    assert PSVC(epsilon=1e3).fit(X, y).n_support_ == 0
+    assert PSVC(kernel="rbf", epsilon=1e3).fit(X, y).n_support_ == 0
 
 
 def test_features_that_do_not_vary_are_told():
@@ -442,7 +440,7 @@ def test_features_that_do_not_vary_are_told():
 def test_machines_of_which_one_has_support_objects_say_nothing(rng):
     X = rng.normal(size=(60, 2))
     Y = np.column_stack([np.sin(X[:, 0]), rng.normal(size=60)])
-    assert PSVR().fit(X, Y).n_support_ > 0
+    assert PSVR(kernel="rbf").fit(X, Y).n_support_ > 0
 
 
 # --- what the choice does
@@ -458,9 +456,9 @@ def test_a_twin_of_each_row_changes_nothing_but_the_units(rng, decides):
     """Were twins on both sides, the narrow kernel would predict each held-out row by its twin."""
     X, y = rng.normal(size=(60, 2)), rng.normal(size=60)
     y += 3 * np.sin(X[:, 0])
-    assert decides(lambda: PSVR(gamma=100.0).fit(X, y))
-    single = PSVR(gamma=100.0).fit(X, y)
-    double = PSVR(gamma=100.0).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert decides(lambda: PSVR(kernel="rbf", gamma=100.0).fit(X, y))
+    single = PSVR(kernel="rbf", gamma=100.0).fit(X, y)
+    double = PSVR(kernel="rbf", gamma=100.0).fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
     # K̃'y grows by sqrt(2) when every row stands there twice, and epsilon with it
     assert double.epsilon_ == pytest.approx(np.sqrt(2) * single.epsilon_, rel=1e-9)
     assert double.n_support_ == single.n_support_
@@ -469,7 +467,7 @@ def test_a_twin_of_each_row_changes_nothing_but_the_units(rng, decides):
 def test_time_limit_covers_the_search():
     X, y = make_moons(400, noise=0.3, random_state=0)
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        PSVC(max_time=1e-6).fit(X, y)
+        PSVC(kernel="rbf", max_time=1e-6).fit(X, y)
 
 
 def peak_memory(function):
@@ -515,5 +513,5 @@ def test_the_search_takes_little_memory_beside_tall_data(source, rng):
 def test_wide_kernels_are_given_time():
     """The columns are alike, and the first support objects say almost nothing."""
     X, y = make_moons(300, noise=0.1, random_state=0)
-    model = PSVC(gamma=0.1).fit(scale(X), y)
+    model = PSVC(kernel="rbf", gamma=0.1).fit(scale(X), y)
     assert model.score(scale(X), y) > 0.95

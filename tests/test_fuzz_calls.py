@@ -58,6 +58,7 @@ FROM_OTHERS = re.compile(
             "Number of distinct clusters",
             "The groups parameter is ignored",
             "No features were selected",
+            "The model has no support objects",
         ]
     )
 )
@@ -200,8 +201,8 @@ def public():
 SETTINGS = {
     "psvm.PSVC": {"epsilon": 0.5, "n_landmarks": 5},
     "psvm.PSVR": {"epsilon": 0.5, "n_landmarks": 5},
-    "psvm.PSVCCV": {"gammas": [0.5], "cv": 2},
-    "psvm.PSVRCV": {"gammas": [0.5], "cv": 2},
+    "psvm.PSVCCV": {"gammas": [0.5]},
+    "psvm.PSVRCV": {"gammas": [0.5]},
     "psvm.SpheredSVCCV": {"lams": [0.3, 0.6], "cv": 2},
     "psvm.GeneSelector": {"n_features": [1, 2], "smoothing": 0, "cv": 2, "n_epsilons": 4},
     "psvm.PSVMSelector": {"epsilon": 0.5, "n_landmarks": 5},

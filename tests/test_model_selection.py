@@ -66,6 +66,8 @@ def quiet(model, X, y, **options):
     """Fit a model that must not warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        # of a fold, or of a candidate that is not chosen
+        warnings.filterwarnings("ignore", "The model has no support objects")
         return model.fit(X, y, **options)
 
 

@@ -47,10 +47,10 @@ def _expected(estimator):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        PSVC(multi_class="ovr"),
-        PSVC(decision_function_shape="ovo"),
-        PSVC(probability=True),
-        PSVC(probability="isotonic", multi_class="ovr"),
+        PSVC(kernel="rbf", multi_class="ovr"),
+        PSVC(kernel="rbf", decision_function_shape="ovo"),
+        PSVC(kernel="rbf", probability=True),
+        PSVC(kernel="rbf", probability="isotonic", multi_class="ovr"),
     ],
     expected_failed_checks=_expected,
 )
@@ -169,7 +169,7 @@ def test_weights_and_class_weights_of_several_classes():
 def test_digits_as_accurate_as_svc():
     X, y = load_digits(return_X_y=True)
     a, b = slice(0, 500), slice(500, 900)
-    model = PSVC(epsilon=0.03, epsilon_unit="max").fit(X[a], y[a])
+    model = PSVC(kernel="rbf", epsilon=0.03, epsilon_unit="max").fit(X[a], y[a])
     assert model.score(X[b], y[b]) >= SVC().fit(X[a], y[a]).score(X[b], y[b]) - 0.02
     assert len(model.solutions_) == 45
 
@@ -185,7 +185,7 @@ def test_warm_start_of_several_machines():
 def test_schemes_that_do_not_fit_together():
     X, y = iris()
     with pytest.raises(ValueError, match="needs multi_class='ovo'"):
-        PSVC(multi_class="ovr", decision_function_shape="ovo").fit(X, y)
+        PSVC(kernel="rbf", multi_class="ovr", decision_function_shape="ovo").fit(X, y)
 
 
 # ---------------------------------------------------------------- labels and outputs
@@ -194,11 +194,11 @@ def test_schemes_that_do_not_fit_together():
 def test_labels_are_machines_of_their_own():
     X, Y = make_multilabel_classification(100, 4, n_classes=3, random_state=0)
     Y[:, 2] = 1  # a label that all rows have
-    model = PSVC(epsilon=0.5, tol=1e-9).fit(X, Y)
-    sparse = PSVC(epsilon=0.5, tol=1e-9).fit(X, sp.csr_array(Y))
+    model = PSVC(kernel="rbf", epsilon=0.5, tol=1e-9).fit(X, Y)
+    sparse = PSVC(kernel="rbf", epsilon=0.5, tol=1e-9).fit(X, sp.csr_array(Y))
     decisions = model.decision_function(X)
     for k in range(2):
-        alone = PSVC(epsilon=0.5, tol=1e-9).fit(X, Y[:, k])
+        alone = PSVC(kernel="rbf", epsilon=0.5, tol=1e-9).fit(X, Y[:, k])
         np.testing.assert_allclose(decisions[:, k], alone.decision_function(X), atol=1e-6)
     assert all(map(decided, decisions.T[:2]))
     np.testing.assert_array_equal(model.predict(X), (decisions > 0).astype(int))
@@ -214,21 +214,21 @@ def test_outputs_are_machines_of_their_own():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
     Y = np.column_stack([np.sin(X[:, 0]), X[:, 1] ** 2])
-    model = PSVR(epsilon=0.1, tol=1e-9).fit(X, Y)
+    model = PSVR(kernel="rbf", epsilon=0.1, tol=1e-9).fit(X, Y)
     assert model.alpha_.shape == (2, 60)
     for k in range(2):
-        alone = PSVR(epsilon=0.1, tol=1e-9).fit(X, Y[:, k])
+        alone = PSVR(kernel="rbf", epsilon=0.1, tol=1e-9).fit(X, Y[:, k])
         np.testing.assert_allclose(model.alpha_[k], alone.alpha_, atol=1e-6)
         np.testing.assert_allclose(model.predict(X)[:, k], alone.predict(X), atol=1e-6)
-    assert PSVR(epsilon=0.1).fit(X, Y[:, :1]).predict(X).shape == (60, 1)
+    assert PSVR(kernel="rbf", epsilon=0.1).fit(X, Y[:, :1]).predict(X).shape == (60, 1)
 
 
 def test_epsilon_as_a_share_of_its_maximum():
     X, y = iris()
-    assert PSVC(epsilon=1.0, epsilon_unit="max").fit(X, y).n_support_ == 0
-    assert PSVC(epsilon=0.99, epsilon_unit="max").fit(X, y).n_support_ > 0
+    assert PSVC(kernel="rbf", epsilon=1.0, epsilon_unit="max").fit(X, y).n_support_ == 0
+    assert PSVC(kernel="rbf", epsilon=0.99, epsilon_unit="max").fit(X, y).n_support_ > 0
     t = np.where(y == "setosa", 1.0, -1.0)
-    model = PSVR(epsilon=0.2, epsilon_unit="max", gamma=0.5).fit(X, t)
+    model = PSVR(kernel="rbf", epsilon=0.2, epsilon_unit="max", gamma=0.5).fit(X, t)
     K = rbf_kernel(X, gamma=0.5)
     K -= K.mean(axis=0)
     K /= np.linalg.norm(K, axis=0)
@@ -246,7 +246,7 @@ METHODS = pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_probabilities_agree_with_predictions(method, multi_class, classes):
     X, y = make_moons(150, noise=0.3, random_state=0) if classes == 2 else iris()
-    model = PSVC(epsilon=0.3, probability=method, multi_class=multi_class).fit(X, y)
+    model = PSVC(kernel="rbf", epsilon=0.3, probability=method, multi_class=multi_class).fit(X, y)
     p = model.predict_proba(X)
     assert p.shape == (len(y), classes)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
@@ -304,7 +304,10 @@ def test_leave_one_out_values_that_say_nothing(method, rng):
 
 def test_true_means_sigmoid():
     X, y = iris()
-    p = [PSVC(probability=q, epsilon=0.3).fit(X, y).predict_proba(X) for q in (True, "sigmoid")]
+    p = [
+        PSVC(kernel="rbf", probability=q, epsilon=0.3).fit(X, y).predict_proba(X)
+        for q in (True, "sigmoid")
+    ]
     np.testing.assert_array_equal(p[0], p[1])
 
 
@@ -318,7 +321,7 @@ def test_class_of_one_row():
     """Without it nothing is known of the class: pairs have the shares of their classes."""
     X, y = iris()
     X, y = X[50:], np.where(np.arange(100) == 0, "rare", y[50:])
-    model = PSVC(probability=True, epsilon=0.3).fit(X, y)
+    model = PSVC(kernel="rbf", probability=True, epsilon=0.3).fit(X, y)
     p = model.predict_proba(X)
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert (p[:, 0] < 0.1).all()
@@ -326,7 +329,7 @@ def test_class_of_one_row():
 
 def test_probabilities_go_when_they_are_not_asked_for():
     X, y = make_moons(60, noise=0.3, random_state=0)
-    model = PSVC(epsilon=0.3, probability=True).fit(X, y)
+    model = PSVC(kernel="rbf", epsilon=0.3, probability=True).fit(X, y)
     model.set_params(probability=False).fit(X, y)
     assert not hasattr(model, "calibration_")
     assert not hasattr(model, "predict_proba")
@@ -341,7 +344,7 @@ def test_probabilities_go_when_they_are_not_asked_for():
 def test_log_loss_of_held_out_rows(load, multi_class):
     """Leave-one-out values serve as well as five more fits, over five halves."""
     X, y = load(return_X_y=True)
-    model, losses = PSVC(epsilon=0.1, epsilon_unit="max", multi_class=multi_class), []
+    model, losses = PSVC(kernel="rbf", epsilon=0.1, epsilon_unit="max", multi_class=multi_class), []
     peer = CalibratedClassifierCV(model, ensemble=False)
     ours = clone(model).set_params(probability=True)
     for seed in range(5):
@@ -382,18 +385,23 @@ def test_part_of_the_training_objects(rng):
 @pytest.mark.parametrize("multi_class", ["auto", "ovr"])
 def test_each_machine_chooses_for_itself(multi_class):
     X, y = make_blobs(120, centers=4, cluster_std=2.0, random_state=3)
-    model = PSVC(gamma=0.1, multi_class=multi_class).fit(X, y)
+    model = PSVC(kernel="rbf", gamma=0.1, multi_class=multi_class).fit(X, y)
     if multi_class == "ovr":
         tasks = [(np.full(len(y), True), y == c) for c in range(4)]
     else:
         tasks = [((y == i) | (y == j), y == j) for i, j in combinations(range(4), 2)]
-    alone = [PSVC(gamma=0.1).fit(X[rows], target[rows]).epsilon_ for rows, target in tasks]
+    alone = [
+        PSVC(kernel="rbf", gamma=0.1).fit(X[rows], target[rows]).epsilon_ for rows, target in tasks
+    ]
     np.testing.assert_allclose(model.epsilon_, alone, rtol=1e-9)
 
 
 def test_each_output_chooses_for_itself(rng):
     X = rng.normal(size=(120, 2))
     Y = np.column_stack([X[:, 0] + noise * rng.normal(size=120) for noise in range(1, 5)])
-    several = PSVR(gamma=0.1).fit(X, Y)
-    alone = [PSVR(gamma=0.1, threshold="mean", rule="best").fit(X, y).epsilon_ for y in Y.T[:3]]
+    several = PSVR(kernel="rbf", gamma=0.1).fit(X, Y)
+    alone = [
+        PSVR(kernel="rbf", gamma=0.1, threshold="mean", rule="best").fit(X, y).epsilon_
+        for y in Y.T[:3]
+    ]
     np.testing.assert_allclose(several.epsilon_[:3], alone, rtol=1e-9)

@@ -47,7 +47,7 @@ def blobs(seed, n=60):
 
 
 def shared(**parameters):
-    return PSVC(multi_class="shared", **parameters)
+    return PSVC(**{"kernel": "rbf", "multi_class": "shared", **parameters})
 
 
 def relaxed(share):
@@ -68,7 +68,12 @@ def fitted():
 
 # Some checks have labels that have nothing to do with the features.
 @pytest.mark.filterwarnings("ignore:The model has no support objects")
-@parametrize_with_checks([PSVC(multi_class="shared"), PSVC(multi_class="shared", epsilon=0.5)])
+@parametrize_with_checks(
+    [
+        PSVC(kernel="rbf", multi_class="shared"),
+        PSVC(kernel="rbf", multi_class="shared", epsilon=0.5),
+    ]
+)
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -97,7 +102,7 @@ def certificate(K, Y, A, epsilon, weights=None):
 def test_the_certificate_is_that_of_the_definition(epsilon, weighted, rng):
     X, y = iris()
     weights = rng.uniform(0.5, 2.0, size=len(y)) if weighted else None
-    model = PSVC(multi_class="shared", epsilon=epsilon, gamma=0.3)
+    model = PSVC(kernel="rbf", multi_class="shared", epsilon=epsilon, gamma=0.3)
     model.fit(X, y, sample_weight=weights)
     (solution,) = model.solutions_
     assert isinstance(solution, GroupSolution)
@@ -213,7 +218,7 @@ def test_no_more_support_objects_than_dimensions(relaxation):
 def test_the_error_is_near_that_of_real_leave_one_out():
     """The support and the choice of epsilon know the rows, which the values do not see."""
     for X, y in (iris(), wine()):
-        model = PSVC(multi_class="shared", epsilon=0.1, epsilon_unit="max").fit(X, y)
+        model = PSVC(kernel="rbf", multi_class="shared", epsilon=0.1, epsilon_unit="max").fit(X, y)
         wrong = 1 - cross_val_score(model, X, y, cv=LeaveOneOut())
         # within two standard errors of either
         error = np.sqrt(max(wrong.mean(), 1 / len(y)) / len(y))
@@ -309,7 +314,9 @@ def test_what_shares(parameters, shares):
 
 def test_two_classes_are_one_machine():
     X, y = iris()
-    model, other = (PSVC(multi_class=name).fit(X[y > 0], y[y > 0]) for name in ("shared", "ovo"))
+    model, other = (
+        PSVC(kernel="rbf", multi_class=name).fit(X[y > 0], y[y > 0]) for name in ("shared", "ovo")
+    )
     np.testing.assert_array_equal(model.alpha_, other.alpha_)
     assert not isinstance(model.solution_, GroupSolution)
 
@@ -332,7 +339,7 @@ def test_what_cannot_share(parameters, message):
 @pytest.mark.parametrize("load", [iris, wine])
 def test_fewer_support_objects_than_pairs_of_classes(load):
     X, y = load()
-    one, pairs = (PSVC(multi_class=name).fit(X, y) for name in ("shared", "ovo"))
+    one, pairs = (PSVC(kernel="rbf", multi_class=name).fit(X, y) for name in ("shared", "ovo"))
     assert one.n_support_ <= pairs.n_support_
     assert (one.alpha_[:, one.support_] != 0).all()  # an object supports all machines or none
 
@@ -428,14 +435,14 @@ def test_many_rows_share_what_describes():
 def test_too_few_iterations_are_told():
     X, y = wine()
     with pytest.warns(ConvergenceWarning, match="max_iter"):
-        PSVC(multi_class="shared", epsilon=1e-3, max_iter=1).fit(X, y)
+        PSVC(kernel="rbf", multi_class="shared", epsilon=1e-3, max_iter=1).fit(X, y)
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, "auto"])
 def test_the_time_limit_covers_the_final_solve(epsilon):
     X, y = wine()
     with pytest.warns(ConvergenceWarning, match="max_time"):
-        model = PSVC(multi_class="shared", epsilon=epsilon, max_time=1e-9).fit(X, y)
+        model = PSVC(kernel="rbf", multi_class="shared", epsilon=epsilon, max_time=1e-9).fit(X, y)
     (solution,) = model.solutions_
     if epsilon != "auto":  # nothing at all has been done
         assert solution.status is Status.MAX_TIME
@@ -450,7 +457,9 @@ def test_a_large_support_is_that_of_the_final_solution():
     assert model.kkt_violation_ <= model.tol * model.epsilon_[0]
     (solution,) = model.solutions_
     assert set(model.support_) <= set(solution.support)
-    (other,) = PSVC(multi_class="shared", epsilon=model.epsilon_[0]).fit(X, y).solutions_
+    (other,) = (
+        PSVC(kernel="rbf", multi_class="shared", epsilon=model.epsilon_[0]).fit(X, y).solutions_
+    )
     K = reference.standardise(rbf_kernel(X, gamma=1 / (X.shape[1] * X.var())), y)[0]
     # D is quadratic in K̃A: each solution is no further from the best one than its gap demands
     bound = np.sqrt(2 * solution.gap) + np.sqrt(2 * other.gap)
@@ -459,7 +468,7 @@ def test_a_large_support_is_that_of_the_final_solution():
 
 def test_any_solver_has_the_tolerance():
     X, y = iris()
-    model = PSVC(multi_class="shared", epsilon=1.0, solver=SMO(tol=1e-9)).fit(X, y)
+    model = PSVC(kernel="rbf", multi_class="shared", epsilon=1.0, solver=SMO(tol=1e-9)).fit(X, y)
     assert model.kkt_violation_ <= 1e-9
 
 
@@ -496,6 +505,6 @@ def test_a_fit_again_forgets_the_other_scheme():
     X, y = iris()
     model = shared(probability=True).fit(X, y)
     model.set_params(multi_class="ovo", probability=False).fit(X, y)
-    fresh = PSVC(multi_class="ovo").fit(X, y)
+    fresh = PSVC(kernel="rbf", multi_class="ovo").fit(X, y)
     assert set(vars(model)) == set(vars(fresh))
     np.testing.assert_array_equal(model.alpha_, fresh.alpha_)

@@ -52,10 +52,9 @@ class Scaling(NamedTuple):
 
     @property
     def standardized(self):
-        """Those of standardised features."""
+        """Those of standardised features, whether these are centred or not."""
         scale = self.scale
-        means = np.zeros_like(scale) if self.centred else self.means / scale
-        return Scaling(means, self.variances / np.square(scale), self.centred)
+        return Scaling(np.zeros_like(scale), self.variances / np.square(scale), self.centred)
 
     def gamma(self, gamma):
         """The parameter gamma as a number."""
