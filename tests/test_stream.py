@@ -619,7 +619,7 @@ CHILD = """
         blocks.passes += 1
 
     blocks.passes = 0
-    model = PSVC(kernel="rbf", landmarks=8, epsilon=1.0).fit(RowBlocks(blocks, checkpoint=sys.argv[1]))
+    model = PSVC(landmarks=8, epsilon=1.0).fit(RowBlocks(blocks, checkpoint=sys.argv[1]))
     np.savez(sys.argv[3], alpha=model.alpha_, b=model.intercept_)
 """
 

@@ -1,5 +1,7 @@
 """A fit to rows that are read in parts: blocks, or chunks on workers."""
 
+from copy import copy
+
 import numpy as np
 from sklearn.base import is_classifier
 
@@ -20,7 +22,7 @@ from ._kernel import kernel_name
 from ._landmarks import MOST
 from ._moments_plan import MomentsPlan
 from ._passes import factor_rows, gathered_rows, sum_rows, survey_rows
-from ._plan_parts import check_takes_vectors, scaling_of
+from ._plan_parts import check_takes_vectors, random_rows, scaling_of
 from ._target import target_of
 
 COMPARED = 2_000
@@ -133,7 +135,10 @@ def _fit_best(model, survey, rows):
     target, weights = target_of(model, y, weights)
     solver = check_psvm(model)
     parts = X, target, weights, solver, Clock(solver.max_time), scaling_of(survey)
-    chosen, _, table = best_trial(model, *parts, digests_of(X, "rbf"))
+    racer = copy(model)
+    if isinstance(model.landmarks, str) and model.landmarks == "random":
+        racer.landmarks = random_rows(survey.sample, model.n_landmarks)
+    chosen, _, table = best_trial(racer, *parts, digests_of(X, "rbf"))
     asked = model.kernel, model.standardize
     model.kernel, model.standardize = chosen.kernel, False
     try:

@@ -73,6 +73,12 @@ def _check_possible(model, survey):
         raise ValueError(f"{type(model).__name__} needs a survey of {kind}.")
 
 
+def random_rows(sample, count):
+    """Distinct rows of a sample: the order of hashes is as good as any draw."""
+    first = np.unique(sample.hashes, return_index=True)[1]
+    return sample.X[first[:count]]
+
+
 def scaling_of(survey):
     """Statistics of the features of surveyed rows."""
     return Scaling(survey.means, survey.variances, can_be_centred(survey.sample.X))
@@ -106,9 +112,7 @@ def _objects_for(model, survey, kernel, names, drawn):
     if rule is None:
         return sample.X[drawn]
     if isinstance(rule, str) and rule == "random":
-        # The order of hashes is as good as any draw, and does not depend on the blocks.
-        first = np.unique(sample.hashes, return_index=True)[1]
-        return sample.X[first[: model.n_landmarks]]
+        return random_rows(sample, model.n_landmarks)
     return find_landmarks(
         rule,
         sample.X,
