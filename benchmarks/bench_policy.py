@@ -1,7 +1,7 @@
 """What every tuned number of the choice is worth: each halved and doubled, candidates left out.
 
-The errors are those of PSVC() and PSVR() on every second table of `data/tabular` ("chosen on") and
-on the others ("reported").
+The errors are those of PSVC() and PSVR() on every second table of `data/tabular` (half 1) and on the
+others (half 2): where both do not agree, a difference is chance.
 
     python benchmarks/bench_policy.py [--only patience turned]
 """
@@ -90,7 +90,7 @@ def main():
             ]
             rows.append([what, *cells, f"{took:.1f}"])
             print(*rows[-1], sep="  ", flush=True)
-    header = ["", *(f"{kind} ({half})" for half in ("chosen on", "reported") for kind in KINDS)]
+    header = ["", *(f"{kind} ({half})" for half in ("half 1", "half 2") for kind in KINDS)]
     text = markdown_table([*header, "seconds"], rows)
     write_section("policy", f"{text}\n\n{environment()}")
 

@@ -69,12 +69,12 @@ def table(records, columns):
             for found in sets.values():
                 errors.append(np.mean([one[name][0] for one in found]))
                 units.append(np.mean([one["SVM"][0] for one in found]))
-                supports.append(np.nanmean([one[name][1] for one in found]))
+                supports.append(np.mean([one[name][1] for one in found]))
                 times.append(np.median([one[name][2] / one["SVM"][2] for one in found]))
             if not errors:
                 cells.append("")
                 continue
-            support = np.nanmean(supports)
+            support = supports[0] if np.isnan(supports).all() else np.nanmean(supports)
             digits = 3 if kind == "numbers" else 1
             objects = "" if np.isnan(support) else f" ({support:.0f})"
             cells.append(f"{mean_of(kind, errors, units):.{digits}f}{objects}")

@@ -53,7 +53,7 @@ def page(cancer, tmp_path_factory):
     """A report with everything, and names that try to break out."""
     X, y = cancer
     X = X.rename(columns={"worst radius": "<script>alert(1)</script> & \"$x$'"})
-    search = make_pipeline(StandardScaler(), PSVCCV(gammas=[0.03, 0.1], cv=3))
+    search = make_pipeline(StandardScaler(), PSVCCV(gammas=[0.03, 0.1]))
     path = tmp_path_factory.mktemp("report") / "r.html"
     write_report(
         search.fit(X, y),
