@@ -1,7 +1,7 @@
 """What every tuned number of the choice is worth: each halved and doubled, candidates left out.
 
-The errors are those of PSVC() and PSVR() on every second table of `data/tabular` (half 1) and on the
-others (half 2): where both do not agree, a difference is chance.
+The errors are those of PSVC() and PSVR() on every second table of `data/tabular` (half 1) and on
+the others (half 2): where both do not agree, a difference is chance.
 
     python benchmarks/bench_policy.py [--only patience turned]
 """

@@ -515,3 +515,14 @@ def test_wide_kernels_are_given_time():
     X, y = make_moons(300, noise=0.1, random_state=0)
     model = PSVC(kernel="rbf", gamma=0.1).fit(scale(X), y)
     assert model.score(scale(X), y) > 0.95
+
+
+@pytest.mark.parametrize("kernel", ["auto", "linear", "rbf"])
+def test_a_target_that_nothing_is_correlated_with_has_losses_to_compare(kernel):
+    """Each value of X has both classes equally often: products are 0, or rounding."""
+    X = np.column_stack([np.arange(30) % 5, np.arange(30) % 3]).astype(float)
+    y = np.arange(30) % 2
+    model = PSVC(kernel=kernel).fit(X, y)
+    assert model.n_support_ == 0
+    for row in getattr(model, "candidates_", []):
+        assert row["loss"] == pytest.approx(np.log(2), rel=1e-6)

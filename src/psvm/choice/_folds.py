@@ -76,7 +76,8 @@ class Akaike:
         L = self.total
         for alpha in self.path(epsilons):
             df, criterion = np.count_nonzero(alpha), MANY
-            share = max(self.squares(alpha) / self.constant, np.finfo(float).tiny)
+            constant = self.constant or 1.0  # of a target without variance
+            share = max(self.squares(alpha) / constant, np.finfo(float).tiny)
             if L - df - 1 > 0:
                 criterion = L * np.log(share) + 2 * df + 2 * df * (df + 1) / (L - df - 1)
             yield Point(np.array([[criterion]]), df, alpha)

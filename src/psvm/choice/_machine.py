@@ -76,7 +76,7 @@ class Machine:
 
         `rival` is the best walk so far of the same rows.
         """
-        if self.n_distinct < 3 or self.largest == 0:
+        if self.n_distinct < 3:
             return None
         held_out, loss = {"loo": self.left_out, "cv": self.folds, "aicc": self.criterion}[source]()
         rule = "best" if source == "aicc" else rule  # a criterion has no standard error
@@ -284,7 +284,7 @@ class SharedMachines:
 
     def choose(self, source, rule, clock, rival=None):
         """The walk that chooses epsilon; None with too few rows."""
-        if self.n_distinct < 3 or self.largest == 0:
+        if self.n_distinct < 3:
             return None
         epsilons, half = grid(self.largest), clock.half()
         most = self.n_distinct - 1

@@ -61,7 +61,9 @@ class Walk(NamedTuple):
 
 
 def grid(largest, policy=POLICY):
-    """Decreasing epsilons of a walk."""
+    """Decreasing epsilons of a walk; 0 alone where nothing is correlated with the target."""
+    if largest == 0:
+        return np.zeros(1)
     n_points = policy.per_decade * policy.decades + 1
     return largest * 10.0 ** (-np.arange(n_points) / policy.per_decade)
 

@@ -121,7 +121,8 @@ class Trial:
             return np.zeros(0), np.zeros(0)
         count = min(len(walk.means) for walk in walks)
         losses = np.mean([walk.means[:count] for walk in walks], axis=0)
-        return walks[0].epsilons[:count] / walks[0].epsilons[0], losses
+        epsilons = walks[0].epsilons[:count]
+        return epsilons / (epsilons[0] or 1.0), losses
 
     @property
     def n_support(self):
