@@ -12,6 +12,8 @@ from ._machine import Fitted, Machine, SharedMachines
 from ._policy import POLICY
 from ._walk import grid
 
+USUAL = 8.0
+"""Sums over rows usually change the gradient by at most so many rounding units of the variables."""
 LOST = 0.1
 """A solution whose gradient may be off by more than this share of epsilon is noise."""
 
@@ -79,13 +81,17 @@ class SumsMachine(Machine):
         return rounding(self.moments, self.n_terms, alpha[:, None])
 
     def path(self, epsilons):
-        """Solutions of all rows, as long as their sums have the digits for them."""
-        for epsilon, alpha in zip(
-            epsilons, exact_path(self.products, self.l, self.C, epsilons), strict=True
-        ):
-            if epsilon < epsilons[0] and self.rounding(alpha) > LOST * epsilon:
+        """Solutions of all rows, as long as their sums have the digits to certify them."""
+        path = exact_path(self.products, self.l, self.C, epsilons)
+        for epsilon, alpha in zip(epsilons, path, strict=True):
+            if epsilon < epsilons[0] and self._is_lost(alpha, epsilon):
                 return
             yield alpha
+
+    def _is_lost(self, alpha, epsilon):
+        """Whether a solution is noise, or so near to it that rows would not certify it."""
+        usual = USUAL * np.finfo(float).eps * np.abs(alpha).sum()
+        return usual > self.tol * epsilon or self.rounding(alpha) > LOST * epsilon
 
     def _down_to(self, epsilon):
         """Epsilons of a walk that ends with a given one: the exact method may stall far from 0."""
