@@ -50,6 +50,7 @@ ASIDE = (
     "test_parameters.py",
     "test_play.py",
     "test_report.py",
+    "test_sites.py",
     "test_storage.py",
     "test_typing.py",
 )

@@ -196,7 +196,7 @@ def test_a_path_on_which_both_methods_share_a_working_set(kind, monkeypatch):
 def test_the_same_bits_for_any_number_of_threads():
     """All sums of descent are made in one order: BLAS runs on one thread meanwhile."""
     rng = np.random.default_rng(5)
-    K = sp.random_array((2000, 1500), density=0.01, rng=rng, format="csc")
+    K = sp.csc_array(sp.random(2000, 1500, density=0.01, random_state=0))
     y = K @ rng.normal(size=1500) + rng.normal(size=2000)
     answers = []
     for count in (1, 2):

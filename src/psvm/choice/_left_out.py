@@ -198,7 +198,8 @@ class LeaveOneOut:
         factor, dependent = dpotrf(Q[np.ix_(free, free)], lower=True)
         if dependent:
             return found
-        M = cho_solve((factor, True), np.eye(len(free)))
+        # the oldest SciPy does not solve systems without equations
+        M = cho_solve((factor, True), np.eye(len(free))) if len(free) else np.zeros((0, 0))
         for place, (row, z) in enumerate(zip(rows, Z, strict=True)):
             r, parameters, B = residual[row], theta[free], M @ z[free]
             for j in np.flatnonzero((own == row) & bound):

@@ -210,10 +210,10 @@ def unordered_hashes(X):
 
 def _row_sums(X, keys, columns=slice(None)):
     """The sum of the mixed entries of each row, of some columns."""
+    X = sp.csr_array(X) if sp.issparse(X) else X
     X, keys = X[:, columns], keys[columns]
     hashes = np.empty(X.shape[0], dtype=np.uint64)
     if sp.issparse(X):
-        X = sp.csr_array(X)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
