@@ -1486,6 +1486,7 @@ def by_skops(model):
     return skops.loads(file, trusted=trusted_types())
 
 
+@pytest.mark.filterwarnings("ignore:No features were selected")
 def test_skops_trusts_what_models_consist_of():
     """Every kind of model that the fuzz damages, but for one with a function of the test's."""
     for name, (model, data) in make_models().items():
